@@ -5,6 +5,7 @@ import { defineConfig, loadEnv } from 'vite'
 import { compressed } from './build/compressed.ts'
 import { headHints, inlineIcon } from './build/head-hints.ts'
 import { leanContract } from './build/lean-contract.ts'
+import { shell } from './build/shell.ts'
 import { styleNonce } from './build/style-nonce.ts'
 
 // A few named chunks instead of many small ones, each below the maximum size. The first match wins.
@@ -33,7 +34,7 @@ const chunks = [
   // The frame of all pages behind the session gate, and small parts that most of them use.
   {
     name: 'layout',
-    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|failed-first-deployments|long-list|poll|roles|seed|squids|version)|src\/components\/(access|AlertSeverity|DialogHost|open-dialog|copy-with-toast|local-list|deployment-title|EmptyState|LazyDialog|LinkButton|NavTabs|PageHeader|QueryView|RelativeTime|StatusDot|data-table\/url-state|squid\/(sync|SquidStatus|FailedDeployMark|failed-deploy|status-reason))\.tsx?$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(action|Badge|Card|copy-text|Kbd|ProgressBar|SearchField|control-classes)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|ellipsis|eye|eye-off|pencil|play|rotate-cw|trash|undo-2)\.m?js$/,
+    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|failed-first-deployments|long-list|poll|roles|seed|squids|version)|src\/components\/(access|AlertSeverity|DialogHost|open-dialog|copy-with-toast|local-list|deployment-title|EmptyState|LazyDialog|LazySelect|LinkButton|NavTabs|PageHeader|QueryView|RelativeTime|StatusDot|data-table\/url-state|squid\/(sync|SquidStatus|FailedDeployMark|failed-deploy|status-reason))\.tsx?$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(action|Badge|Card|copy-text|Kbd|ProgressBar|SearchField|control-classes|selection-text)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|ellipsis|eye|eye-off|pencil|play|rotate-cw|trash|undo-2)\.m?js$/,
   },
   // Tables and the actions of rows. Pages without a table do not load it.
   {
@@ -58,7 +59,7 @@ const chunks = [
 ]
 
 const namedChunks = new RegExp(
-  `^(${chunks.map(({ name }) => name).join('|')}|Altcha|CommandPalette|Graphiql.*|Plot|Turnstile|Tour|babel|driver.*|estree|highlight|jsonMode|ManifestTab|monaco.*|mouseTarget|sentry|standalone|.*worker)$`,
+  `^(${chunks.map(({ name }) => name).join('|')}|Altcha|CommandPalette|SquidsPage|Graphiql.*|Plot|Turnstile|Tour|babel|driver.*|estree|highlight|jsonMode|ManifestTab|monaco.*|mouseTarget|sentry|standalone|.*worker)$`,
 )
 
 /** The server's settings, for `npm run dev`. */
@@ -72,6 +73,7 @@ export default defineConfig({
     leanContract(),
     styleNonce(),
     inlineIcon(),
+    shell(),
     headHints(),
     compressed(),
   ],

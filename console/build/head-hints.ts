@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Plugin } from 'vite'
+import { headScriptText, type LinkAttributes } from './head-script.ts'
 
 /** The favicon as a data URL, which saves a request on the first view. */
 const iconUrl = `data:image/svg+xml,${encodeURIComponent(readFileSync(new URL('../public/favicon.svg', import.meta.url), 'utf8').trim())}`
@@ -18,7 +19,7 @@ export function inlineIcon(): Plugin {
 
 /**
  * Preloads what the page needs first: the first font and, for signed-out users, the chunk of the sign-in pages, or
- * for signed-in users the app's frame and the mono font. Also writes `csp.json` with the hashes of the inline
+ * for signed-in users the app's frame, with the chunks of the list of squids on its page. Also writes `csp.json` with the hashes of the inline
  * scripts. The server puts them into its content security policy, so that only the inline scripts of this build run.
  */
 export function headHints(): Plugin {
@@ -33,11 +34,17 @@ export function headHints(): Plugin {
           if (!path) throw new Error(`The build has no file that matches ${pattern}; see vite.config.ts`)
           return `/${path}`
         }
-        const signedOut = [{ rel: 'modulepreload', href: file(/\/forms-/) }]
-        const signedIn = [{ rel: 'modulepreload', href: file(/\/layout-/) }, preload(file(/geist-mono/))]
+        const modules = (...patterns: RegExp[]) =>
+          patterns.map((pattern) => ({ rel: 'modulepreload', href: file(pattern) }))
+        const script = headScriptText({
+          signedOut: modules(/\/forms-/),
+          signedIn: modules(/\/layout-/),
+          squids: modules(/\/table-/, /\/SquidsPage-/),
+        })
         return [
           { tag: 'link', injectTo: 'head-prepend', attrs: preload(file(/geist-latin/)) },
-          { tag: 'script', injectTo: 'head', children: hintScript(signedIn, signedOut) },
+          // Before the stylesheet, which scripts after it wait for.
+          { tag: 'script', injectTo: 'head-prepend', children: script },
         ]
       },
     },
@@ -50,14 +57,6 @@ export function headHints(): Plugin {
   }
 }
 
-type LinkAttributes = Record<string, string>
-
 function preload(font: string): LinkAttributes {
   return { rel: 'preload', as: 'font', type: 'font/woff2', href: font, crossorigin: '' }
-}
-
-function hintScript(signedIn: LinkAttributes[], signedOut: LinkAttributes[]): string {
-  const links = `localStorage.getItem('user_token') ? ${JSON.stringify(signedIn)} : ${JSON.stringify(signedOut)}`
-  const append = `(a) => document.head.append(Object.assign(document.createElement('link'), a, { crossOrigin: '' }))`
-  return `(${links}).forEach(${append})`
 }

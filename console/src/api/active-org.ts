@@ -38,7 +38,14 @@ export function findOrg(client: QueryClient): Org | null {
 /** Selects an organization by code, if the user is a member. */
 export function selectOrg(user: User, code: string): void {
   const org = user.organizations.find((candidate) => candidate.code === code)
-  if (org) setSetting('userOrg', org.id)
+  if (!org) return
+  setSetting('userOrg', org.id)
+  rememberCode(org)
+}
+
+/** Stores the code of the active organization for the next visit (`build/head-script.ts`). */
+export function rememberCode({ code }: Org): void {
+  if (getSetting('userOrgCode') !== code) setSetting('userOrgCode', code)
 }
 
 /** The name, or the code if it has none (spec 3). */

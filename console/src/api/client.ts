@@ -1,6 +1,7 @@
 import { ApiError, unknownApiError, urlOf, type Contract, type Endpoint, type ErrorBody } from '@shoal/contract'
 import { getSetting } from '../lib/local-settings.ts'
 import type { EndpointPaths, NotCalled } from './endpoint-paths.ts'
+import { takeEarlyResponse } from './early-responses.ts'
 import { endpoints } from './endpoints.ts'
 
 type Area = keyof Contract
@@ -45,7 +46,10 @@ export async function open(name: EndpointName, call: Call, signal?: AbortSignal)
 function request(name: EndpointName, call: Call, signal?: AbortSignal, tag?: string): Promise<Response> {
   const endpoint = endpointOf(name)
   const token = getSetting('user_token')
-  return fetch(urlOf(endpoint, call, '/api'), {
+  const url = urlOf(endpoint, call, '/api')
+  const early = endpoint.method === 'GET' ? takeEarlyResponse(url, token) : undefined
+  if (early) return early
+  return fetch(url, {
     method: endpoint.method,
     headers: {
       accept: 'application/json',

@@ -58,3 +58,18 @@ export function createQueryClient(): QueryClient {
   })
   return client
 }
+
+/** Resolves when no query is loading, or after `maxMs`. */
+export function untilFetched(client: QueryClient, maxMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = () => {
+      unsubscribe()
+      clearTimeout(timer)
+      resolve()
+    }
+    const check = () => client.isFetching() === 0 && finish()
+    const unsubscribe = client.getQueryCache().subscribe(check)
+    const timer = setTimeout(finish, maxMs)
+    check()
+  })
+}

@@ -1,7 +1,7 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { createRoot } from 'react-dom/client'
-import { createQueryClient } from '../api/query-client.ts'
+import { createQueryClient, untilFetched } from '../api/query-client.ts'
 import { authOptionsQuery, seedSession, sessionQuery } from '../api/session.ts'
 import { getSetting } from '../lib/local-settings.ts'
 import { followTheme } from '../lib/theme.ts'
@@ -24,12 +24,23 @@ else void queryClient.prefetchQuery(sessionQuery)
 const [matched] = router.getMatchedRoutes(location.pathname)
 for (const route of matched) void router.loadRouteChunk(route)
 
-const root = document.getElementById('root')
-if (!root) throw new Error('index.html has no #root')
-createRoot(root).render(
-  <QueryClientProvider client={queryClient}>
-    <RouterProvider router={router} />
-  </QueryClientProvider>,
-)
+/** Data that arrives within this time is rendered at once, instead of a skeleton and then the data. */
+const maxDataWaitMs = 100
+
+/** Replaces the shell of index.html when the session and the code of the page are loaded. */
+async function render(): Promise<void> {
+  await router.load()
+  await untilFetched(queryClient, maxDataWaitMs)
+  const root = document.getElementById('root')
+  if (!root) throw new Error('index.html has no #root')
+  createRoot(root).render(
+    <QueryClientProvider client={queryClient}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>,
+  )
+}
+
+// Not awaited: modules with the code of pages import this one, so that it would never load.
+void render()
 
 startErrorReporting()

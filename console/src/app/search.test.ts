@@ -12,7 +12,7 @@ type Column = { id: string; sortBy?: unknown }
 type Reader = (search: Record<string, unknown>) => { sort?: string | undefined }
 
 test.each<[string, readonly Column[], Reader]>([
-  ['squids', squidColumns(null), search.squids],
+  ['squids', squidColumns, search.squids],
   ['secrets', secretColumns, search.secrets],
 ])('the route of the list of %s knows each column that can be sorted, and no other', (_, columns, read) => {
   for (const { id, sortBy } of columns) expect([id, read({ sort: id }).sort]).toEqual([id, sortBy ? id : undefined])

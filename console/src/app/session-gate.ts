@@ -1,7 +1,7 @@
 import { can } from '@shoal/contract'
 import type { QueryClient } from '@tanstack/react-query'
 import { redirect, type AnyRouter } from '@tanstack/react-router'
-import { selectOrg } from '../api/active-org.ts'
+import { findOrg, rememberCode, selectOrg } from '../api/active-org.ts'
 import { sessionQuery } from '../api/session.ts'
 
 /** The server responded 503; the root's error component shows maintenance. */
@@ -33,6 +33,8 @@ export async function requireSignedIn(client: QueryClient, organization: string 
   const session = await loadSession(client)
   if (session.status !== 'signedIn') throw redirect({ to: '/', search: keepSearch, replace: true })
   if (organization) selectOrg(session.user, organization)
+  const org = findOrg(client)
+  if (org) rememberCode(org)
 }
 
 /**

@@ -6,6 +6,8 @@ export type LocalSettings = {
   user_token: string | null
   /** Id of the selected organization. */
   userOrg: number | null
+  /** Its code, for the requests that the head of the page starts before the session is known. */
+  userOrgCode: string | null
   tmp_invites_checked: boolean
   /** Step of the guided tour. */
   onboardingGuide: number
@@ -17,6 +19,7 @@ export type LocalSettings = {
 const defaults: LocalSettings = {
   user_token: null,
   userOrg: null,
+  userOrgCode: null,
   tmp_invites_checked: false,
   onboardingGuide: 0,
   theme: 'light',
@@ -26,11 +29,15 @@ const defaults: LocalSettings = {
 const isValid: { [K in keyof LocalSettings]: (value: unknown) => value is LocalSettings[K] } = {
   user_token: (value): value is string => typeof value === 'string',
   userOrg: (value): value is number => typeof value === 'number',
+  userOrgCode: (value): value is string => typeof value === 'string',
   tmp_invites_checked: (value): value is boolean => typeof value === 'boolean',
   onboardingGuide: (value): value is number => typeof value === 'number',
   theme: (value): value is 'light' | 'dark' => value === 'light' || value === 'dark',
   singleKeys: (value): value is boolean => typeof value === 'boolean',
 }
+
+/** Settings that are stored as they are, not as JSON. */
+const texts: string[] = ['user_token', 'userOrgCode', 'theme']
 
 /** Settings that a logout does not remove. */
 const lasting = ['theme', 'singleKeys']
@@ -41,7 +48,7 @@ const listeners = new Set<() => void>()
 export function getSetting<K extends keyof LocalSettings>(key: K): LocalSettings[K] {
   const text = localStorage.getItem(key)
   if (text === null) return defaults[key]
-  const value = typeof defaults[key] === 'string' || key === 'user_token' ? text : parseJson(text)
+  const value = texts.includes(key) ? text : parseJson(text)
   return isValid[key](value) ? value : defaults[key]
 }
 

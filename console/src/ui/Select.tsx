@@ -1,9 +1,10 @@
 import { Check, ChevronsUpDown } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { useEffect, useState, type ReactNode } from 'react'
 import { Button, Label, ListBox, ListBoxItem, Popover, Select as AriaSelect, SelectValue } from 'react-aria-components'
 import { descriptionClass, errorClass, labelClass } from './Field.tsx'
 import { cx } from './classes.ts'
 import { itemClass, popoverClass, triggerClass, type Option } from './control-classes.ts'
+import { selectionText } from './selection-text.ts'
 
 type FieldAppearance = {
   label: string
@@ -12,6 +13,24 @@ type FieldAppearance = {
   error?: string | undefined
   isDisabled?: boolean
   className?: string
+  /** Opens the options when the select is mounted: it replaces a button that the user has just pressed. */
+  isInitiallyOpen?: boolean
+  onOpenChange?: (isOpen: boolean) => void
+}
+
+/** Whether the options are open. They open only after the trigger has the focus, which returns to it when they close. */
+function useOpening({ isInitiallyOpen = false, onOpenChange }: FieldAppearance) {
+  const [isOpen, setIsOpen] = useState(false)
+  useEffect(() => {
+    if (!isInitiallyOpen) return undefined
+    const frame = requestAnimationFrame(() => setIsOpen(true))
+    return () => cancelAnimationFrame(frame)
+  }, [isInitiallyOpen])
+  const change = (isNowOpen: boolean) => {
+    setIsOpen(isNowOpen)
+    onOpenChange?.(isNowOpen)
+  }
+  return { isOpen, onOpenChange: change, autoFocus: isInitiallyOpen }
 }
 
 type Props<Id extends string> = FieldAppearance & {
@@ -29,6 +48,7 @@ export function Select<Id extends string>({
   placeholder = 'Choose',
   ...appearance
 }: Props<Id>) {
+  const opening = useOpening(appearance)
   const pick = (key: unknown) => {
     const option = options.find(({ id }) => id === key)
     if (option) onChange(option.id)
@@ -37,6 +57,7 @@ export function Select<Id extends string>({
     <AriaSelect
       value={value}
       onChange={pick}
+      {...opening}
       placeholder={placeholder}
       aria-label={appearance.isLabelHidden ? appearance.label : undefined}
       isDisabled={appearance.isDisabled ?? false}
@@ -58,25 +79,17 @@ type MultiProps<Id extends string> = FieldAppearance & {
   onChange: (ids: Id[]) => void
   /** The text of an empty selection: `Any status`. */
   none: string
-  onOpenChange?: (isOpen: boolean) => void
 }
 
 /** A select for several options; empty means no filter. */
-export function MultiSelect<Id extends string>({
-  options,
-  value,
-  onChange,
-  none,
-  onOpenChange,
-  ...appearance
-}: MultiProps<Id>) {
-  const names = options.filter(({ id }) => value.includes(id)).map(({ label }) => label)
+export function MultiSelect<Id extends string>({ options, value, onChange, none, ...appearance }: MultiProps<Id>) {
+  const opening = useOpening(appearance)
   return (
     <AriaSelect
       selectionMode="multiple"
       value={[...value]}
       onChange={(keys: readonly unknown[]) => onChange(options.flatMap(({ id }) => (keys.includes(id) ? [id] : [])))}
-      onOpenChange={onOpenChange}
+      {...opening}
       aria-label={appearance.isLabelHidden ? appearance.label : undefined}
       isDisabled={appearance.isDisabled ?? false}
       isInvalid={Boolean(appearance.error)}
@@ -84,7 +97,7 @@ export function MultiSelect<Id extends string>({
     >
       <SelectParts appearance={appearance} options={options}>
         <SelectValue className="flex-1 truncate data-placeholder:text-ink-3">
-          {names.length > 2 ? `${names.length} selected` : names.join(', ') || none}
+          {selectionText(options, value, none)}
         </SelectValue>
       </SelectParts>
     </AriaSelect>

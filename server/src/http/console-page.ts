@@ -1,20 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Config } from '../config/config.ts'
 import { escapeHtml } from '../mail/index.ts'
 import { chainsOf } from '../modules/chains/index.ts'
+import { compress, encodingOf } from './encoding.ts'
 import { policyOf } from './security-headers.ts'
 
-const compressors = {
-  br: (html: string) =>
-    promisify(brotliCompress)(html, {
-      params: { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_SIZE_HINT]: html.length },
-    }),
-  gzip: (html: string) => promisify(gzip)(html),
-}
+/** The quality of compression, from 1 to 9. The page is compressed for each response, since its nonce differs. */
+const quality = 5
 
 export type ConsolePage = (acceptedEncodings: string) => Promise<{ headers: Record<string, string>; body: Buffer }>
 
@@ -30,7 +24,7 @@ export function readConsolePage(dist: string, config: Config): ConsolePage {
   return async (acceptedEncodings) => {
     const nonce = randomBytes(16).toString('base64')
     const page = html.replace(noncePlaceholder, `$1${nonce}`)
-    const encoding = (['br', 'gzip'] as const).find((name) => new RegExp(`\\b${name}\\b`).test(acceptedEncodings))
+    const encoding = encodingOf(acceptedEncodings)
     return {
       headers: {
         'content-type': 'text/html; charset=utf-8',
@@ -39,7 +33,7 @@ export function readConsolePage(dist: string, config: Config): ConsolePage {
         vary: 'accept-encoding',
         ...(encoding && { 'content-encoding': encoding }),
       },
-      body: encoding ? await compressors[encoding](page) : Buffer.from(page),
+      body: encoding ? await compress(encoding, page, quality) : Buffer.from(page),
     }
   }
 }

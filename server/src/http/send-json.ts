@@ -1,20 +1,29 @@
 import type { Endpoint } from '@shoal/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createHash } from 'node:crypto'
+import { compress, encodingOf, hasTag } from './encoding.ts'
+
+/** Shorter responses fit into one packet. */
+const minCompressedChars = 1400
+/** A list of 1,000 versions takes 10 ms and becomes 17 times smaller. Higher qualities need several times as long. */
+const quality = 3
 
 /**
  * Sends the response of a JSON endpoint. A `GET` has an `ETag`; a caller that sends it back in `If-None-Match` gets 304 without a body
- * while the response would be the same, as in most polls.
+ * while the response would be the same, as in most polls. Compression is safe: no response combines a secret with a text of another
+ * site, because browsers never add the token themselves.
  */
-export function sendJson(endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, result: unknown) {
+export async function sendJson(endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, result: unknown) {
   const body = JSON.stringify({ payload: endpoint.payload.parse(result) })
-  reply.code(endpoint.status).type('application/json; charset=utf-8')
-  if (endpoint.method !== 'GET') return reply.send(body)
-  const tag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
-  reply.header('etag', tag)
-  return hasTag(request.headers['if-none-match'], tag) ? reply.code(304).send() : reply.send(body)
+  reply.code(endpoint.status).type('application/json; charset=utf-8').header('vary', 'accept-encoding')
+  const encoding = body.length < minCompressedChars ? undefined : encodingOf(request.headers['accept-encoding'])
+  if (endpoint.method === 'GET') {
+    const tag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
+    // A strong tag stands for the same bytes.
+    reply.header('etag', encoding ? `W/${tag}` : tag)
+    if (hasTag(request.headers['if-none-match'], tag)) return reply.code(304).send()
+  }
+  if (!encoding) return reply.send(body)
+  const compressed = await compress(encoding, body, quality)
+  return reply.header('content-encoding', encoding).send(compressed)
 }
-
-/** Proxies that compress mark tags as weak, with `W/`. */
-const hasTag = (header: string | undefined, tag: string): boolean =>
-  header?.split(',').some((known) => known.trim().replace(/^W\//, '') === tag) ?? false

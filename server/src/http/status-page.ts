@@ -3,7 +3,6 @@ import type { App } from '../app.ts'
 import { withRequestTimeouts } from '../db/query-timeouts.ts'
 import { isUnavailable } from '../db/unavailable.ts'
 import {
-  encodings,
   notFoundHtml,
   publicPagesOf,
   renderPreview,
@@ -11,6 +10,7 @@ import {
   unavailableHtml,
   type Format,
 } from '../modules/statuspage/index.ts'
+import { encodingOf, hasTag } from './encoding.ts'
 import { retryAfterSeconds } from './mount.ts'
 
 /**
@@ -31,13 +31,13 @@ export function mountStatusPages(server: FastifyInstance, app: App): void {
   const respond = async (request: FastifyRequest, reply: FastifyReply, slug: string, format: Format) => {
     const file = await withRequestTimeouts(() => pages.find(slug, format))
     if (!file) return await sendNotFound(reply)
-    const encoding = encodings.find((name) => accepts(request.headers['accept-encoding'], name))
+    const encoding = encodingOf(request.headers['accept-encoding'])
     reply
       .header('cache-control', `public, max-age=${maxAgeSeconds}`)
       .header('vary', 'accept-encoding')
       // Proxies may compress the response themselves, so the tag stands for the content in any encoding.
       .header('etag', `W/${file.etag}`)
-    if (isKnown(request.headers['if-none-match'], file.etag)) return await reply.code(304).send()
+    if (hasTag(request.headers['if-none-match'], file.etag)) return await reply.code(304).send()
     if (format === 'html') reply.header('content-security-policy', statusPagePolicy)
     // Other sites may read what is public anyway.
     else reply.header('access-control-allow-origin', '*').header('cross-origin-resource-policy', 'cross-origin')
@@ -88,11 +88,3 @@ function sendUnavailable(reply: FastifyReply, error: unknown) {
     .type(contentTypes.html)
     .send(unavailableHtml)
 }
-
-const accepts = (header: string | string[] | undefined, encoding: string): boolean =>
-  String(header ?? '')
-    .split(',')
-    .some((item) => item.split(';')[0]?.trim() === encoding && !/;\s*q=0(?:\.0*)?\s*$/.test(item))
-
-const isKnown = (header: string | undefined, tag: string): boolean =>
-  header?.split(',').some((known) => known.trim().replace(/^W\//, '') === tag) ?? false

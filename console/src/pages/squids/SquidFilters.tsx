@@ -1,19 +1,10 @@
 import { displayStatusLabels, squidDisplayStatuses, type SquidSummary } from '@shoal/contract'
 import { getRouteApi } from '@tanstack/react-router'
-import { Suspense, useMemo, type ComponentProps } from 'react'
+import { useMemo } from 'react'
+import { LazyMultiSelect } from '../../components/LazySelect.tsx'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
-import { lazyPart } from '../../lib/lazy.tsx'
-import { whenIdle } from '../../lib/when-idle.ts'
-import { Skeleton } from '../../ui/Skeleton.tsx'
 import { SearchField } from '../../ui/SearchField.tsx'
-import type { MultiSelect as MultiSelectComponent } from '../../ui/Select.tsx'
 import { tagsOf } from './filter-squids.ts'
-
-// The select is loaded after the rows, because its code is larger than the page's.
-const MultiSelect = lazyPart(async () => {
-  await whenIdle()
-  return { default: (await import('../../ui/Select.tsx')).MultiSelect }
-})
 
 const route = getRouteApi('/app/squids')
 const statusOptions = squidDisplayStatuses.map((id) => ({ id, label: displayStatusLabels[id] }))
@@ -37,16 +28,16 @@ export function SquidFilters({ squids, text, onTextChange }: Props) {
   return (
     <div className="mb-3 flex flex-wrap gap-2">
       <SearchField label="Find squid" value={text} onChange={onTextChange} className="max-xs:w-full" />
-      <Filter
-        isReady={squids !== undefined}
+      <LazyMultiSelect
+        className="w-38 max-xs:flex-1"
         label="Status"
         none="Any status"
         options={statusOptions}
         value={status}
         onChange={(selected) => setSearch({ status: selected })}
       />
-      <Filter
-        isReady={squids !== undefined}
+      <LazyMultiSelect
+        className="w-38 max-xs:flex-1"
         label="Tag"
         none="Any tag"
         options={tags}
@@ -54,22 +45,5 @@ export function SquidFilters({ squids, text, onTextChange }: Props) {
         onChange={(selected) => setSearch({ tag: selected })}
       />
     </div>
-  )
-}
-
-type FilterProps = Pick<ComponentProps<typeof MultiSelectComponent>, 'label' | 'none' | 'options' | 'value'> & {
-  /** Whether its code may load: not before the rows. */
-  isReady: boolean
-  onChange: (selected: string[]) => void
-}
-
-/** A lazily loaded select, with a skeleton of the same size. */
-function Filter({ isReady, ...props }: FilterProps) {
-  const skeleton = <Skeleton className="h-8 w-38 max-xs:flex-1" />
-  if (!isReady) return skeleton
-  return (
-    <Suspense fallback={skeleton}>
-      <MultiSelect {...props} isLabelHidden className="w-38 max-xs:flex-1" />
-    </Suspense>
   )
 }

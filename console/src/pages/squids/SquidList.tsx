@@ -12,7 +12,7 @@ import { Button } from '../../ui/Button.tsx'
 import { weekOfRequests } from './daily-requests.ts'
 import { FailedFirstDeployments } from './FailedFirstDeployments.tsx'
 import { filterSquids } from './filter-squids.ts'
-import { squidColumns } from './squid-columns.tsx'
+import { RequestsContext, squidColumns } from './squid-columns.tsx'
 import { SquidFilters } from './SquidFilters.tsx'
 import { countOf } from './squids-left.ts'
 import { SquidsHeader } from './SquidsHeader.tsx'
@@ -32,7 +32,7 @@ export function SquidList({ squids }: { squids: UseQueryResult<SquidSummary[]> }
   const setSearch = useSetSearch(route)
   const { actionsOf, menuDisabledReason } = useVersionActions()
   const pins = usePins()
-  const columns = useColumns(squids.data !== undefined)
+  const requests = useRequests(squids.data !== undefined)
   const filter = useCallback(
     (rows: readonly SquidSummary[]) => filterSquids(rows, { search: deferred, status, tag }),
     [deferred, status, tag],
@@ -47,43 +47,45 @@ export function SquidList({ squids }: { squids: UseQueryResult<SquidSummary[]> }
       <SquidsHeader squids={squids} />
       {squids.data && <FailedFirstDeployments squids={squids.data} />}
       {(squids.data || !squids.error) && <SquidFilters squids={squids.data} text={text} onTextChange={setText} />}
-      <QueryTable
-        label="Squids"
-        query={squids}
-        filter={filter}
-        columns={columns}
-        idOf={referenceOf}
-        sort={useUrlSort(route, initialSort)}
-        groupOf={nameOf}
-        firstGroups={pins.names}
-        renderGroupHead={(name, { length }) => (
-          <>
-            {pins.isPinned(name) && <Pin size={14} aria-label="Pinned" className="mr-1.5 inline text-accent" />}
-            {name} <span className="ml-1 font-normal text-ink-3">{countOf(length, 'version')}</span>
-          </>
-        )}
-        onOpen={({ name: squidName, slot: squidSlot }) =>
-          void navigate({ to: '/squids/$squidName/$squidSlot', params: { squidName, squidSlot } })
-        }
-        actions={(squid) => [...actionsOf(squid), pins.actionOf(squid.name)]}
-        menuDisabledReason={menuDisabledReason}
-        onVisible={setVisibleSquids}
-        empty={{
-          title: search === '' ? 'No squids found' : `No squids found: ${search}`,
-          text: 'No version matches the search and the filters.',
-          action: <Button onClick={clear}>Clear filters</Button>,
-        }}
-      />
+      <RequestsContext value={requests}>
+        <QueryTable
+          label="Squids"
+          query={squids}
+          filter={filter}
+          columns={squidColumns}
+          idOf={referenceOf}
+          sort={useUrlSort(route, initialSort)}
+          groupOf={nameOf}
+          firstGroups={pins.names}
+          renderGroupHead={(name, { length }) => (
+            <>
+              {pins.isPinned(name) && <Pin size={14} aria-label="Pinned" className="mr-1.5 inline text-accent" />}
+              {name} <span className="ml-1 font-normal text-ink-3">{countOf(length, 'version')}</span>
+            </>
+          )}
+          onOpen={({ name: squidName, slot: squidSlot }) =>
+            void navigate({ to: '/squids/$squidName/$squidSlot', params: { squidName, squidSlot } })
+          }
+          actions={(squid) => [...actionsOf(squid), pins.actionOf(squid.name)]}
+          menuDisabledReason={menuDisabledReason}
+          onVisible={setVisibleSquids}
+          empty={{
+            title: search === '' ? 'No squids found' : `No squids found: ${search}`,
+            text: 'No version matches the search and the filters.',
+            action: <Button onClick={clear}>Clear filters</Button>,
+          }}
+        />
+      </RequestsContext>
     </>
   )
 }
 
-/** The columns. The request counts of the last week load after the rows, so that they do not delay them. */
-function useColumns(areRowsLoaded: boolean) {
+/** The requests of the last week; null while loading. They load after the rows, so that they do not delay them. */
+function useRequests(areRowsLoaded: boolean) {
   const ingress = useQuery({ ...ingressQuery(useOrg().code), enabled: areRowsLoaded })
   return useMemo(
-    () => squidColumns(ingress.data ? weekOfRequests(ingress.data, ingress.dataUpdatedAt) : null),
-    // The query keeps the same object for equal data, so rows render again only when a response differs.
+    () => (ingress.data ? weekOfRequests(ingress.data, ingress.dataUpdatedAt) : null),
+    // The query keeps the same object for equal data, so that the bars render again only when a response differs.
     // oxlint-disable-next-line react/exhaustive-deps
     [ingress.data],
   )

@@ -1,6 +1,6 @@
 import { displayStatus, isHibernated, type SquidSummary } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
-import { Suspense } from 'react'
+import { createContext, Suspense, use } from 'react'
 import { lazyPart } from '../../lib/lazy.tsx'
 import type { Column } from '../../components/data-table/columns.ts'
 import { MiniBars } from '../../components/MiniBars.tsx'
@@ -15,8 +15,10 @@ import type { WeekOfRequests } from './daily-requests.ts'
 
 const DeploymentStep = lazyPart(() => import('./DeploymentStep.tsx'))
 
-/** The columns of the list. `requests` is null while loading. */
-export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSummary>[] => [
+/** The requests of the last week; null while loading. A context, so that only the bars render again when they arrive, not the rows. */
+export const RequestsContext = createContext<WeekOfRequests | null>(null)
+
+export const squidColumns: Column<SquidSummary>[] = [
   {
     id: 'name',
     header: 'Name',
@@ -59,7 +61,7 @@ export const squidColumns = (requests: WeekOfRequests | null): Column<SquidSumma
     isNumber: true,
     width: '150px',
     hideBelow: 'lg',
-    cell: ({ id }) => (requests ? <Requests week={requests} squidId={id} /> : emptyValue),
+    cell: ({ id }) => <Requests squidId={id} />,
   },
   {
     id: 'deployedAt',
@@ -113,7 +115,9 @@ function Progress({ squid }: { squid: SquidSummary }) {
   return isHibernated(squid) ? null : shortSyncSummary(squid.processors ?? [])
 }
 
-function Requests({ week, squidId }: { week: WeekOfRequests; squidId: number }) {
+function Requests({ squidId }: { squidId: number }) {
+  const week = use(RequestsContext)
+  if (!week) return emptyValue
   const { days, total } = week.requestsOf(squidId)
   const dayOf = (index: number) => formatDayMonth(week.dayStartsMs[index] ?? 0)
   const tip = days.map((count, index) => `${dayOf(index)}: ${formatInteger(count)}`).join('\n')

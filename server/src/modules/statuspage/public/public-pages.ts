@@ -13,7 +13,6 @@ import { renderHtml } from './render-html.ts'
 
 export const formats = ['html', 'json', 'feed'] as const
 export type Format = (typeof formats)[number]
-export const encodings = ['br', 'gzip'] as const
 
 /** A cached response: the body in each encoding, and its ETag. */
 export type RenderedFile = { etag: string; identity: Buffer; br: Buffer; gzip: Buffer }

@@ -1,0 +1,60 @@
+import { runInNewContext } from 'node:vm'
+import { expect, test } from 'vitest'
+import { headScriptText } from './head-script.ts'
+
+const link = (href: string) => [{ rel: 'modulepreload', href }]
+const text = headScriptText({ signedIn: link('/layout.js'), signedOut: link('/forms.js'), squids: link('/squids.js') })
+
+/** Runs the script on a page, and returns the links, the requests and the attributes of the document that it makes. */
+function visit(path: string, stored: Record<string, string>) {
+  const links: string[] = []
+  const requests: { url: string; authorization: string }[] = []
+  const dataset: Record<string, string> = {}
+  runInNewContext(text, {
+    URLSearchParams,
+    location: new URL(path, 'http://console'),
+    localStorage: { getItem: (key: string) => stored[key] ?? null },
+    document: {
+      documentElement: { dataset },
+      createElement: () => ({}),
+      head: { append: ({ href }: { href: string }) => links.push(href) },
+    },
+    fetch: (url: string, { headers }: { headers: { authorization: string } }) => {
+      requests.push({ url, authorization: headers.authorization })
+      return Promise.reject(new Error('no network'))
+    },
+  })
+  return { links, urls: requests.map(({ url }) => url), requests, dataset }
+}
+
+const list = (code: string) => [
+  '/api/v1/user',
+  `/api/v1/orgs/${code}/squids/summaries`,
+  `/api/v1/orgs/${code}/deployments?statusGroup=IN_PROGRESS&logs=false`,
+]
+
+test('without a session, the head preloads the sign-in pages and requests nothing', () => {
+  const { links, urls, dataset } = visit('/', {})
+  expect([links, urls, dataset]).toEqual([['/forms.js'], [], {}])
+})
+
+test('with a session, it requests the session with its token, and shows the frame', () => {
+  const { links, requests, dataset } = visit('/secrets', { user_token: 'abc', userOrgCode: 'acme' })
+  expect(links).toEqual(['/layout.js'])
+  expect(requests).toEqual([{ url: '/api/v1/user', authorization: 'Bearer abc' }])
+  expect(dataset).toEqual({ session: '' })
+})
+
+test('on the list of squids, it also requests the list of the stored organization', () => {
+  const { links, urls } = visit('/squids', { user_token: 'abc', userOrgCode: 'acme' })
+  expect([links, urls]).toEqual([['/layout.js', '/squids.js'], list('acme')])
+})
+
+test('the organization of the address comes before the stored one, and is escaped', () => {
+  const stored = { user_token: 'abc', userOrgCode: 'acme' }
+  expect(visit('/squids/?organization=labs', stored).urls).toEqual(list('labs'))
+  expect(visit('/squids?organization=..%2Fx', stored).urls).toEqual(list('..%2Fx'))
+})
+
+test('without an organization, it requests only the session', () =>
+  expect(visit('/squids', { user_token: 'abc' }).urls).toEqual(['/api/v1/user']))
