@@ -8,6 +8,9 @@ export type Change = {
   isDone: string
 }
 
+/** After this time, a measurement fails. */
+const maxMs = 60_000
+
 /** Returns an expression that clicks the first element that matches the selector. */
 export const click = (selector: string): string => `(() => {
   const element = document.querySelector(${JSON.stringify(selector)})
@@ -19,15 +22,22 @@ export const click = (selector: string): string => `(() => {
 export const paintedMs = (page: Page, { start, isDone }: Change): Promise<number> =>
   page.evaluate<number>(`new Promise((done, fail) => {
     const startedAt = performance.now()
-    const check = () => {
-      if (${isDone}) return requestAnimationFrame(() => done(performance.now() - startedAt))
-      if (performance.now() - startedAt > 60_000) return fail(new Error(${JSON.stringify(`Never became true: ${isDone}`)}))
-      requestAnimationFrame(check)
+    // A timer, because a page in the background draws no frames.
+    const failing = setTimeout(
+      () => fail(new Error(${JSON.stringify(`Not painted within ${maxMs} ms: ${isDone}`)} + ', the page is ' + document.visibilityState)),
+      ${maxMs})
+    const finish = () => {
+      clearTimeout(failing)
+      done(performance.now() - startedAt)
     }
+    const check = () => requestAnimationFrame((${isDone}) ? finish : check)
     ${start}
     requestAnimationFrame(check)
   })`)
 
-/** Waits until the browser has nothing to do. */
+/** Waits until the browser has nothing to do. @throws if it has work for longer than a minute, or draws no frames */
 export const idle = (page: Page): Promise<unknown> =>
-  page.evaluate('new Promise((done) => requestIdleCallback(() => done()))')
+  page.evaluate(`new Promise((done, fail) => {
+    setTimeout(() => fail(new Error('Not idle within ${maxMs} ms, the page is ' + document.visibilityState)), ${maxMs})
+    requestIdleCallback(() => done())
+  })`)
