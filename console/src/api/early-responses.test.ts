@@ -24,14 +24,14 @@ test('an early response is returned once, and only for its request', () => {
 
 test.each(['another', null])('an early response is not returned for the token %s', (token) => {
   vi.spyOn(performance, 'now').mockReturnValue(500)
-  startEarly()
+  void startEarly()
   expect(takeEarlyResponse(url, token)).toBeUndefined()
   expect(takeEarlyResponse(url, 'one')).toBeUndefined()
 })
 
 test('an old response is not returned', () => {
   vi.spyOn(performance, 'now').mockReturnValue(10_001)
-  startEarly()
+  void startEarly()
   expect(takeEarlyResponse(url, 'one')).toBeUndefined()
 })
 
