@@ -23,9 +23,11 @@ export function headScript({ signedIn, signedOut, squids }: HeadHints): void {
   document.documentElement.dataset['session'] = ''
   const headers = { accept: 'application/json', authorization: `Bearer ${token}` }
   const code = new URLSearchParams(location.search).get('organization') ?? localStorage.getItem('userOrgCode')
-  const list = `/api/v1/orgs/${encodeURIComponent(code ?? '')}/`
+  const list = `/api/v1/orgs/${code}/`
   const urls = ['/api/v1/user']
-  if (isList && code) urls.push(`${list}squids/summaries`, `${list}deployments?statusGroup=IN_PROGRESS&logs=false`)
+  // The address may come from another site, so that only a code may get into the path.
+  if (isList && code && /^[a-z0-9-]+$/.test(code))
+    urls.push(`${list}squids/summaries`, `${list}deployments?statusGroup=IN_PROGRESS&logs=false`)
   const responses = new Map(urls.map((url) => [url, fetch(url, { headers })]))
   // The caller that takes a response handles its failure.
   for (const response of responses.values()) response.catch(() => null)

@@ -3,18 +3,20 @@ declare global {
   var earlyResponses: { token: string; responses: Map<string, Promise<Response>> } | undefined
 }
 
-/** Older responses are not used: the user may have changed the data since. */
-const maxAgeMs = 10_000
-
 /** Returns the response to a request that the head of the page has sent with this token, but only once; undefined if there is none. */
 export function takeEarlyResponse(url: string, token: string | null): Promise<Response> | undefined {
   const early = globalThis.earlyResponses
   if (!early) return undefined
-  if (performance.now() > maxAgeMs || early.token !== token) {
-    globalThis.earlyResponses = undefined
+  if (early.token !== token) {
+    dropEarlyResponses()
     return undefined
   }
   const response = early.responses.get(url)
   early.responses.delete(url)
   return response
+}
+
+/** Drops the responses that the first page has not taken: the user may change the data before another page needs them. */
+export function dropEarlyResponses(): void {
+  globalThis.earlyResponses = undefined
 }

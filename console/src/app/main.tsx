@@ -1,6 +1,7 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { createRoot } from 'react-dom/client'
+import { dropEarlyResponses } from '../api/early-responses.ts'
 import { createQueryClient, untilFetched } from '../api/query-client.ts'
 import { authOptionsQuery, seedSession, sessionQuery } from '../api/session.ts'
 import { getSetting } from '../lib/local-settings.ts'
@@ -30,6 +31,7 @@ const maxDataWaitMs = 100
 /** Replaces the shell of index.html when the session and the code of the page are loaded. */
 async function render(): Promise<void> {
   await router.load()
+  dropEarlyResponses()
   await untilFetched(queryClient, maxDataWaitMs)
   const root = document.getElementById('root')
   if (!root) throw new Error('index.html has no #root')
