@@ -59,7 +59,7 @@ export const ownerRules: Rule[] = [
   },
   {
     title:
-      'fetch is called in contract/src/client.ts and console/src/api, and in modules whose purpose is HTTP requests',
+      'fetch is called in contract/src/client.ts, console/src/api and the script in the head of the console, and in modules whose purpose is HTTP requests',
     why: 'errors, sign-out and retries are handled once',
     fix: 'call the endpoint through the client (server: through gateway, or the module that calls external services)',
     find: (repo) =>
@@ -67,7 +67,7 @@ export const ownerRules: Rule[] = [
         repo,
         /(?<![\w.])fetch\(|from 'undici'/,
         product,
-        /^contract\/src\/client\.ts$|^console\/src\/(api\/|pages\/playground\/recipes\.ts$)|^server\/src\/gateway\/|^server\/src\/modules\/(auth|metrics|rpc|portal|squids|billing|alerts)\/|^runtime\/src\/images\/registry\//,
+        /^contract\/src\/client\.ts$|^console\/(src\/api\/|src\/pages\/playground\/recipes\.ts$|build\/head-script\.ts$)|^server\/src\/gateway\/|^server\/src\/modules\/(auth|metrics|rpc|portal|squids|billing|alerts)\/|^runtime\/src\/images\/registry\//,
       ),
     broken: { 'console/src/pages/squids/Squids.tsx': `const response = await fetch('/api/v1/orgs')` },
   },
