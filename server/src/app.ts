@@ -19,6 +19,8 @@ export type App = {
   log: Logger
   database: Database
   db: Db
+  /** The database of log lines: the one that SHOAL_LOGS_DATABASE_URL names, otherwise `database`. */
+  logsDatabase: Database
   /** The Postgres servers with the databases of squids. */
   databaseHosts: DatabaseHosts
   jobs: Jobs

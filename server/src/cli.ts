@@ -21,6 +21,7 @@ import { formatResult } from './cli-format.ts'
 import { listOrgs, listSquids, status } from './cli-lists.ts'
 import { moveDatabases } from './cli-move.ts'
 import { stopSignal } from './cli-signal.ts'
+import { moveLogsBack } from './modules/logs/index.ts'
 import { releaseHost } from './installation/host-claim.ts'
 import { revocationReasons } from './modules/certificates/index.ts'
 import { configForCommand } from './installation/running-server.ts'
@@ -109,6 +110,11 @@ const commands: Record<string, Command> = {
     run: dropOldKeys,
     options: [],
     summary: 'delete the keys that no sealed value needs any more',
+  },
+  'logs move-back': {
+    run: moveLogsBack,
+    options: [],
+    summary: 'move the logs from SHOAL_LOGS_DATABASE_URL back to the control plane, while no server runs',
   },
   'certificate revoke': {
     run: revokeCertificate,

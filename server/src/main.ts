@@ -15,6 +15,7 @@ import { startHeartbeat } from './installation/heartbeat.ts'
 import { listen, localUrl, type Listener } from './listener.ts'
 import { openApp } from './startup/open-app.ts'
 import { MissingKeys } from './sealing/require-keys.ts'
+import { WrongLogsDatabase } from './modules/logs/index.ts'
 import { fenceOtherHosts, limitOrgs } from './modules/deployments/index.ts'
 import { startupText } from './startup/startup-text.ts'
 import { startWorker } from './startup/worker.ts'
@@ -178,6 +179,7 @@ const operatorErrors = [
   MissingKeys,
   InstallationInUse,
   HostClaimed,
+  WrongLogsDatabase,
   PostgresCrashLoopError,
 ]
 

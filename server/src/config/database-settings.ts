@@ -25,6 +25,13 @@ export const databaseSettings = {
     .describe(
       'A separate Postgres for the databases of squids, or several, separated by commas or spaces; its role must be able to create roles and databases. Default: their own embedded one; with DATABASE_URL, the Postgres of the control plane. See “Several Postgres servers for squids” below.',
     ),
+  SHOAL_LOGS_DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//)
+    .optional()
+    .describe(
+      'A Postgres database only for the log lines of squids, which grow the fastest. Lines that are already stored are moved there while the server runs; see `docs/logs.md`. Unset: the database of the control plane.',
+    ),
   SHOAL_SQUIDS_POSTGRES_MEMORY_MB: z.coerce
     .number()
     .int()

@@ -185,7 +185,7 @@ scrape_configs:
 \`shoal_processor_lag_blocks\` and \`shoal_processor_lag_seconds\` show how far each processor is behind the head of its chain, as reported by the nodes of the RPC gateway if the processor uses it, otherwise by
 its own data source (\`docs/alerts.md\`, Freshness). A first alert rule is \`shoal_processor_lag_seconds > 300\`. Series without a known value are omitted, so alert on \`absent\` too.
 
-Logs of squids use at most \`SHOAL_LOG_MB_PER_DAY\` × \`SHOAL_LOG_RETENTION_DAYS\` of the control plane's database for each version, and \`SHOAL_LOG_ORG_MB_PER_DAY\` × \`SHOAL_LOG_RETENTION_DAYS\` for each organization. \`shoal_log_lines_dropped_total\` counts the lines that were dropped because a version or its organization exceeded a limit, \`shoal_log_lines_stored_total\` the others; the server's log names the version
+Logs of squids can have their own database, \`SHOAL_LOGS_DATABASE_URL\` ([logs.md](logs.md)). Logs of squids use at most \`SHOAL_LOG_MB_PER_DAY\` × \`SHOAL_LOG_RETENTION_DAYS\` of the database for each version, and \`SHOAL_LOG_ORG_MB_PER_DAY\` × \`SHOAL_LOG_RETENTION_DAYS\` for each organization. \`shoal_log_lines_dropped_total\` counts the lines that were dropped because a version or its organization exceeded a limit, \`shoal_log_lines_stored_total\` the others; the server's log names the version
 (\`squidId\`). \`rate(shoal_log_lines_dropped_total[5m]) > 0\` shows that a version floods its log.
 
 ## The operator's command line
@@ -222,7 +222,7 @@ For the embedded Postgres, as the user that runs Shoal:
 - A newer Shoal restores backups of older ones if its Postgres has the same major version, and migrates the schema at its next start; an older Shoal rejects backups of newer ones. Before an update to another major version of Postgres, write down the version of Shoal that made your backups:
   only that version can restore them.
 
-With \`DATABASE_URL\`, \`backup\` and \`restore\` refuse to run: use \`pg_dumpall --globals-only\`, \`pg_dump\` and \`pg_restore\`, and also back up \`uploads\`, \`images\`, \`toolchain\` and \`uids.json\` of the data directory. With only \`SHOAL_SQUIDS_DATABASE_URL\` set, a backup contains everything except the
+With \`DATABASE_URL\`, \`backup\` and \`restore\` refuse to run: use \`pg_dumpall --globals-only\`, \`pg_dump\` and \`pg_restore\`, and also back up \`uploads\`, \`images\`, \`toolchain\` and \`uids.json\` of the data directory. [logs.md](logs.md#backups) describes backups of the database of \`SHOAL_LOGS_DATABASE_URL\`, which \`backup\` does not contain. With only \`SHOAL_SQUIDS_DATABASE_URL\` set, a backup contains everything except the
 databases of squids.
 
 ## Host requirements

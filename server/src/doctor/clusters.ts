@@ -31,7 +31,10 @@ function clustersOf({ config, stateDir }: Installation): Cluster[] {
       isEmbedded: isEmbedded && !isListed,
       isForSquids: true,
     }))
-  return [controlPlane, ...ofSquids]
+  const logsUrl = config.SHOAL_LOGS_DATABASE_URL
+  const ofLogs =
+    logsUrl === undefined ? [] : [{ name: 'Postgres of logs', url: logsUrl, isEmbedded: false, isForSquids: false }]
+  return [controlPlane, ...ofSquids, ...ofLogs]
 }
 
 function embeddedUrl(dir: string): string | null {

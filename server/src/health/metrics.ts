@@ -1,7 +1,9 @@
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
 import type { App } from '../app.ts'
+import { canQuery } from '../db/probe.ts'
 import { withRequestTimeouts } from '../db/query-timeouts.ts'
 import { isSameSecret } from '../sealing/hash-secret.ts'
+import { countLogsToMove } from '../modules/logs/index.ts'
 import { newestSampleAt } from '../modules/metrics/index.ts'
 import { servers } from '../modules/databases/index.ts'
 import { registerLoopMetrics } from './loops.ts'
@@ -34,6 +36,7 @@ function createMetrics(app: App): ServerMetrics {
       databaseConnections(app),
       postgresConnections(app),
       newestSample(app),
+      ...(app.config.SHOAL_LOGS_DATABASE_URL === undefined ? [] : [logsDatabaseUp(app), logsToMove(app)]),
       installationCount(app),
       activeWorker(app),
       diskSpace(app),
@@ -103,6 +106,31 @@ function postgresConnections(app: App): Gauge {
         this.set({ server, state: 'open' }, open)
         this.set({ server, state: 'max' }, max)
       }
+    },
+  })
+}
+
+function logsDatabaseUp({ config }: App): Gauge {
+  return new Gauge({
+    name: 'shoal_logs_database_up',
+    help: '1 if the database of SHOAL_LOGS_DATABASE_URL responds, otherwise 0; absent without the setting.',
+    registers: [],
+    async collect() {
+      const url = config.SHOAL_LOGS_DATABASE_URL
+      if (url !== undefined) this.set((await canQuery(url, 1_000)) ? 1 : 0)
+    },
+  })
+}
+
+function logsToMove(app: App): Gauge {
+  return new Gauge({
+    name: 'shoal_logs_versions_to_move',
+    help: 'Versions whose earlier log lines are still to be moved to the database of SHOAL_LOGS_DATABASE_URL; absent without the setting.',
+    registers: [],
+    async collect() {
+      const count =
+        app.config.SHOAL_LOGS_DATABASE_URL === undefined ? null : await orNull(() => countLogsToMove(app.db))
+      if (count !== null) this.set(count)
     },
   })
 }

@@ -37,9 +37,10 @@ export function readiness(app: ReadinessApp): Promise<Readiness> {
 }
 
 async function checkNow(app: ReadinessApp): Promise<Readiness> {
-  const [database, disk] = await Promise.all([
+  const [database, disk, logsDatabase] = await Promise.all([
     withTimeout(queryDatabase(app.database.url), 'does not respond'),
     withTimeout(readDisk(app.config.dataDir), null),
+    checkLogsDatabase(app.config.SHOAL_LOGS_DATABASE_URL),
   ])
   const worker = app.vitals?.worker?.()
   const gateway = app.vitals?.gateway?.()
@@ -56,6 +57,7 @@ async function checkNow(app: ReadinessApp): Promise<Readiness> {
     diskWarning: disk && diskWarning(disk, app.config),
     lastBackupSecondsAgo: secondsSince(app, readLastBackup(app.config.dataDir)),
   }
+  if (logsDatabase !== null) facts['logsDatabase'] = logsDatabase
   if (worker) {
     facts['worker'] = worker.state.role
     facts['lastObservationSecondsAgo'] = toSeconds(worker.lastObservationMs)
@@ -70,6 +72,10 @@ const withTimeout = <T>(work: Promise<T>, fallback: T): Promise<T> =>
   Promise.race([work.catch(() => fallback), pause(checkTimeoutMs, fallback, { ref: false })])
 
 const queryDatabase = async (url: string) => ((await canQuery(url, checkTimeoutMs)) ? 'ok' : 'does not respond')
+
+/** The database of logs is not a check: without it, squids and everything else in the console work. */
+const checkLogsDatabase = async (url: string | undefined): Promise<string | null> =>
+  url === undefined ? null : await withTimeout(queryDatabase(url), 'does not respond')
 
 const freeText = (disk: Disk) => `only ${(freeShare(disk) * 100).toFixed(1)} % is free`
 

@@ -14,6 +14,7 @@ import type { InstallationLock } from '../installation/installation-lock.ts'
 import { startJobs } from '../jobs/jobs.ts'
 import { noVitals } from '../health/vitals.ts'
 import { sendableJobs } from './sendable-jobs.ts'
+import { openLogsDatabase, requireLogsDatabase } from '../modules/logs/index.ts'
 import { installationPrefix, servers } from '../modules/databases/index.ts'
 import { openKeyRing, keysLocation } from '../sealing/key-ring.ts'
 import { createLog } from './log.ts'
@@ -67,6 +68,9 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
   }))
   const closeSquidServers = async () => void (await Promise.all(squidServers.map(({ cluster }) => cluster.close())))
   cleanup.defer(closeSquidServers)
+  const logsDatabase = openLogsDatabase(config, database)
+  if (logsDatabase !== database) cleanup.defer(() => logsDatabase.close())
+  if (server) await requireLogsDatabase({ config, log, database, db: database.db, logsDatabase })
   const databaseHosts = squidServers.length > 0 ? createDatabaseHosts(squidServers) : singleHost(database)
   if (server) await servers.requireListed(database.db, databaseHosts)
   const ring = openKeyRing({ keys: config.SHOAL_SECRETS_KEY, dataDir: config.dataDir })
@@ -96,6 +100,7 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
     log,
     database,
     db: database.db,
+    logsDatabase,
     databaseHosts,
     jobs,
     sealer,
@@ -113,6 +118,7 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
     artifacts.close()
     await uploadLocks.close()
     await closeSquidServers()
+    if (logsDatabase !== database) await logsDatabase.close()
     await database.close()
   }
   const close: OpenApp['close'] = async (mode) => {

@@ -12,7 +12,7 @@ import {
   startReconcile,
   type EngineIntervals,
 } from '../modules/deployments/index.ts'
-import { startLogIngest } from '../modules/logs/index.ts'
+import { startLogIngest, startLogsMove } from '../modules/logs/index.ts'
 import { startSampling } from '../modules/metrics/index.ts'
 import { startObserving } from '../modules/observing/index.ts'
 import { runStatusRound } from '../modules/statuspage/index.ts'
@@ -33,6 +33,7 @@ export async function startWorker(
   const reconcile = startReconcile(engine.worker, engine.locks)
   const observing = startObserving(app)
   const logs = startLogIngest(app)
+  const logsMove = startLogsMove(app)
   const sampling = startSampling(app)
   const billing = startBilling(app)
   const alerts = startAlerts(app, () => runStatusRound(app))
@@ -55,6 +56,7 @@ export async function startWorker(
       await engine.close()
       await observing.close()
       await logs.close()
+      await logsMove.close()
       await sampling.close()
       await billing.close()
       await alerts.close()

@@ -15,7 +15,7 @@ import { createHttpApp } from '../http/app.ts'
 import { startJobs, type Job } from '../jobs/jobs.ts'
 import { createMailer, newestMails, newOutboxKey, openMail } from '../mail/index.ts'
 import type { Mail } from '../mail/mailer.ts'
-import type { Database } from '../db/database.ts'
+import { connect, type Database } from '../db/database.ts'
 import { singleHost } from '../db/database-hosts.ts'
 import { installationPrefix } from '../modules/databases/index.ts'
 import { createSealer } from '../sealing/sealer.ts'
@@ -89,6 +89,8 @@ async function openTestApp(options: TestAppOptions, cleanup: AsyncDisposableStac
   const log = options.log ?? (options.via ? pino({ level: 'silent' }) : logOfUnavailableDatabase)
   const database = await cloneDatabase(options.via)
   cleanup.defer(database.close)
+  const logsDatabase = config.SHOAL_LOGS_DATABASE_URL ? connect(config.SHOAL_LOGS_DATABASE_URL, { max: 5 }) : database
+  if (logsDatabase !== database) cleanup.defer(logsDatabase.close)
   const jobs = await startJobs(database, log, sendableJobs)
   cleanup.defer(jobs.close)
   if (!options.clock) await setJobClock(database, clock)
@@ -104,6 +106,7 @@ async function openTestApp(options: TestAppOptions, cleanup: AsyncDisposableStac
     log,
     database,
     db: database.db,
+    logsDatabase,
     databaseHosts: singleHost(database),
     jobs,
     sealer: createSealer({ dataDir }),

@@ -56,6 +56,7 @@ export async function openBenchApp(databaseUrl: string, filledVersions: number):
     log,
     database,
     db: database.db,
+    logsDatabase: database,
     databaseHosts: singleHost(database),
     jobs,
     sealer: identitySealer,

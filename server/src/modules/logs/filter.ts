@@ -31,4 +31,5 @@ export function matches(filter: LogFilter, line: Line): boolean {
   return filter.search === null || foldCase(textOf(line)).includes(foldCase(filter.search))
 }
 
-const textOf = ({ ns, message, fields }: Line) => [ns, message, fields].filter((part) => part !== null).join(' ')
+/** The text that searches match; the same in SQL is `searchedText`. */
+export const textOf = ({ ns, message, fields }: Line) => [ns, message, fields].filter((part) => part !== null).join(' ')

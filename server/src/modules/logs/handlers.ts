@@ -8,16 +8,17 @@ import { filterOf } from './filter.ts'
 import { follow } from './follow/follow.ts'
 import { createTails } from './follow/tails.ts'
 import { downloadHistory } from './history/download.ts'
-import { readHistory } from './history/read-history.ts'
-import { findTimeOf, type Direction, type LinePosition } from './lines-store.ts'
+import type { Direction, LinePosition } from './lines-store.ts'
+import { createReader, type LogReader } from './reader.ts'
 
 export function logsHandlers(app: App): Handlers<Contract['logs']> {
-  const tails = createTails(app)
+  const reader = createReader(app)
+  const tails = createTails(app, reader)
   return {
     history: async ({ params, query, org, request }) => {
       const squid = await findSquid(app.db, org.id, params.reference)
       const direction = query.orderBy ?? 'desc'
-      const { lines, next, lastSeq } = await readHistory(app.db, {
+      const { lines, next, lastSeq } = await reader.history({
         squidId: squid.id,
         ...timesOf(query),
         filter: filterOf(query),
@@ -25,7 +26,7 @@ export function logsHandlers(app: App): Handlers<Contract['logs']> {
         after: query.nextPage
           ? parseNextPage(query.nextPage)
           : query.at !== undefined
-            ? await positionBefore(app, squid.id, query.at, direction)
+            ? await positionBefore(reader, squid.id, query.at, direction)
             : null,
         limit: query.limit ?? limits.logsPageSize,
         signal: request.signal,
@@ -38,13 +39,17 @@ export function logsHandlers(app: App): Handlers<Contract['logs']> {
       return {
         contentType: 'text/plain; charset=utf-8',
         fileName: `${squid.name}@${squid.slot}.log`,
-        body: downloadHistory(app.db, search),
+        body: downloadHistory(reader, search),
       }
     },
     follow: async ({ params, query, org, request }) => {
       const squid = await findSquid(app.db, org.id, params.reference)
       const afterSeq = query.after ?? null
-      return follow(app, tails, { squidId: squid.id, filter: filterOf(query), afterSeq, signal: request.signal })
+      return follow(
+        app,
+        { tails, reader },
+        { squidId: squid.id, filter: filterOf(query), afterSeq, signal: request.signal },
+      )
     },
   }
 }
@@ -74,8 +79,13 @@ function parseNextPage(text: string): LinePosition {
  * Returns the position directly before this line, so that a page after it begins with the line.
  * @throws Refusal 404 when the line is no longer stored
  */
-async function positionBefore(app: App, squidId: number, seq: number, direction: Direction): Promise<LinePosition> {
-  const atMs = await findTimeOf(app.db, squidId, seq)
+async function positionBefore(
+  reader: LogReader,
+  squidId: number,
+  seq: number,
+  direction: Direction,
+): Promise<LinePosition> {
+  const atMs = await reader.timeOf(squidId, seq)
   if (atMs === null) throw notFound('Log line')
   return { atMs, seq: direction === 'desc' ? seq + 1 : seq - 1 }
 }

@@ -1,2 +1,7 @@
 export { logsHandlers } from './handlers.ts'
+export { databaseOfNewLines } from './reader.ts'
 export { startLogIngest } from './ingest/start-ingest.ts'
+export { openLogsDatabase, requireLogsDatabase, WrongLogsDatabase } from './move/logs-database.ts'
+export { moveLogsBack } from './move/move-back.ts'
+export { countLogsToMove } from './move/state-store.ts'
+export { startLogsMove } from './move/start-move.ts'

@@ -10,6 +10,20 @@ export const logCursors = pgTable('log_cursors', {
   position: text().notNull(),
 })
 
+/** Notices of `squid_notices` that are in a log but not deleted yet, so that none is stored twice: the tables may be in two databases. */
+export const logNotices = pgTable('log_notices', { id: bigId().primaryKey() })
+
+/**
+ * Has a row once the logs are in a database of their own (`move/`); the trigger of `log_streams` then refuses writes here. Only in
+ * the database of the control plane.
+ */
+export const logDatabases = pgTable('log_databases', {
+  /** The id that the table `log_owner` of the database of logs contains. */
+  id: text().primaryKey(),
+  /** When all earlier lines were moved. */
+  movedAt: time(),
+})
+
 /**
  * One row for each version that has written log lines. Lines up to `indexedSeq` are in blocks; searches read later lines one by one.
  * `usageBytes` is the number of bytes that the version stored on `usageDay`, its last UTC day with lines. `quotaReportedOn` is the last UTC

@@ -19,7 +19,7 @@ import { readUsage } from './usage-store.ts'
 
 export function operatorsHandlers(app: App): Handlers<Contract['operators']> {
   // Both lists need the usage of all versions, which is computed at most every 30 seconds, because it reads many rows.
-  const usage = keepFor(app, minutes(0.5), () => readUsage(app.db, app.clock.now()))
+  const usage = keepFor(app, minutes(0.5), () => readUsage(app, app.clock.now()))
   const orgList = createOrgList(app, usage)
   const squidList = createSquidList(app, usage)
   return {

@@ -9,7 +9,7 @@ import { readUsage } from './usage-store.ts'
 type Orgs = PayloadInputOf<Contract['operators']['listOrgs']>['orgs']
 type Squids = PayloadInputOf<Contract['operators']['listSquids']>['squids']
 
-const usageOf = (app: App) => keepFor(app, minutes(0.5), () => readUsage(app.db, app.clock.now()))
+const usageOf = (app: App) => keepFor(app, minutes(0.5), () => readUsage(app, app.clock.now()))
 
 /** Returns all organizations that the operator's console lists for this search, by name. */
 export async function listAllOrgs(app: App, search: string): Promise<Orgs> {

@@ -3,17 +3,19 @@
 
 import type { OperatorUsage } from '@shoal/contract'
 import { days, minutes } from '../../clock.ts'
+import type { App } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
+import { isUnavailable } from '../../db/unavailable.ts'
 import { sql, timestampSql } from '../../db/sql.ts'
+import { databaseOfNewLines } from '../logs/index.ts'
 import { addUsage, noUsage } from './usage.ts'
 
 /** By the ids of versions and of organizations. */
 export type Usage = { bySquid: Map<number, OperatorUsage>; byOrg: Map<number, OperatorUsage> }
-type SquidUsage = OperatorUsage & { squidId: number; orgId: number }
+type SquidUsage = Omit<OperatorUsage, 'logLines'> & { squidId: number; orgId: number }
 
 /**
- * Returns the usage of each existing version: CPU, memory and disks in the last five minutes, log lines and RPC requests in the last 24
- * hours.
+ * Returns the usage of each existing version: CPU, memory and disks in the last five minutes, RPC requests in the last 24 hours.
  */
 async function usageBySquid(db: Db, now: Date): Promise<SquidUsage[]> {
   const sampledFrom = timestampSql(now.getTime() - minutes(5))
@@ -23,8 +25,6 @@ async function usageBySquid(db: Db, now: Date): Promise<SquidUsage[]> {
     select s.id as "squidId", s.org_id as "orgId",
       coalesce(c.cpu, 0)::float8 as "cpuCores", coalesce(c.memory, 0)::float8 as "memoryBytes",
       coalesce(c.disk, 0)::float8 as "diskBytes",
-      (coalesce(b.lines, 0) + coalesce(case when l.usage_day >= (${dayAgo} at time zone 'UTC')::date then l.last_seq - l.indexed_seq end, 0))::float8
-        as "logLines",
       coalesce(r.requests, 0)::float8 as "rpcRequests"
     from squids s
     left join lateral (
@@ -35,23 +35,44 @@ async function usageBySquid(db: Db, now: Date): Promise<SquidUsage[]> {
       ) as containers
     ) as c on true
     left join (
-      select squid_id, sum(last_seq - first_seq + 1) as lines from log_blocks where max_at >= ${dayAgo} group by 1
-    ) as b on b.squid_id = s.id
-    left join log_streams l on l.squid_id = s.id
-    left join (
       select org_id, version, sum(requests) as requests from rpc_usage where hour >= ${dayAgo} group by 1, 2
     ) as r on r.org_id = s.org_id and r.version = s.id::text`)
   return rows
 }
 
 /**
+ * Returns the log lines of each version in the last 24 hours. Omits lines that are still to be moved to an own database of logs, and
+ * returns none while that does not respond, because the other values are still of use.
+ */
+async function logLinesBySquid(db: Db, now: Date): Promise<Map<number, number>> {
+  const dayAgo = timestampSql(now.getTime() - days(1))
+  try {
+    const { rows } = await db.execute<{ squidId: number; lines: number }>(sql`
+      select squid_id as "squidId", sum(lines)::float8 as lines from (
+        select squid_id, last_seq - first_seq + 1 as lines from log_blocks where max_at >= ${dayAgo}
+        union all
+        select squid_id, last_seq - indexed_seq from log_streams where usage_day >= (${dayAgo} at time zone 'UTC')::date
+      ) as counts group by 1`)
+    return new Map(rows.map(({ squidId, lines }) => [squidId, lines]))
+  } catch (error) {
+    if (!isUnavailable(error)) throw error
+    return new Map()
+  }
+}
+
+/**
  * Returns the usage of each existing version and each organization. The RPC requests of an organization are all requests with its token.
  */
-export async function readUsage(db: Db, now: Date): Promise<Usage> {
-  const [squids, requests] = await Promise.all([usageBySquid(db, now), rpcRequestsByOrg(db, now)])
+export async function readUsage(app: Pick<App, 'config' | 'db' | 'logsDatabase'>, now: Date): Promise<Usage> {
+  const [squids, requests, logLines] = await Promise.all([
+    usageBySquid(app.db, now),
+    rpcRequestsByOrg(app.db, now),
+    databaseOfNewLines(app).then((db) => logLinesBySquid(db, now)),
+  ])
   const bySquid = new Map<number, OperatorUsage>()
   const byOrg = new Map<number, OperatorUsage>()
-  for (const { orgId, squidId, ...usage } of squids) {
+  for (const { orgId, squidId, ...measured } of squids) {
+    const usage = { ...measured, logLines: logLines.get(squidId) ?? 0 }
     bySquid.set(squidId, usage)
     byOrg.set(orgId, addUsage(byOrg.get(orgId) ?? noUsage, usage))
   }

@@ -8,6 +8,7 @@ import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index
 import { deleteSquid, type SquidRow } from '../../versions/index.ts'
 import { makeVersion, specOf, workloadOf } from '../../versions/testing/make-version.ts'
 import { startLogIngest } from '../ingest/start-ingest.ts'
+import { readAfter } from '../lines-store.ts'
 import { createTail } from './tail.ts'
 import { followLogs, type Follower } from '../testing/follower.ts'
 import { until } from '../../../testing/until.ts'
@@ -101,7 +102,7 @@ test('a follower can continue after a line, and receives all of the thousands of
 
 test('long lines arrive in batches of limited size, which are read one at a time', async () => {
   const [first] = (await history()).logs
-  const tail = createTail(t.app.db, squid.id, Number(first?.id))
+  const tail = createTail((query) => readAfter(t.app.db, squid.id, query), Number(first?.id))
   const count = 300
   await write(...Array.from({ length: count }, (_, i) => `${i} ${'x'.repeat(60_000)}`))
   await until(async () => expect((await history()).logs[0]?.payload).toMatch(new RegExp(`^${count - 1} `)))

@@ -2,7 +2,7 @@ import { gapContainer, type LogEntry } from '@shoal/contract'
 import type { App } from '../../../app.ts'
 import { entryOf } from '../entry.ts'
 import { matchesEverything, matches, type LogFilter } from '../filter.ts'
-import { countLines, readAfter } from '../lines-store.ts'
+import type { LogReader } from '../reader.ts'
 import type { Tails } from './tails.ts'
 
 export type FollowQuery = {
@@ -21,22 +21,22 @@ const batchLimits = { limit: 500, maxBytes: 1_000_000 }
  * stored lines after that one. A client that reads too slowly receives an entry with the number of missing lines.
  */
 export async function* follow(
-  app: Pick<App, 'db' | 'clock'>,
-  tails: Tails,
+  app: Pick<App, 'clock'>,
+  { tails, reader }: { tails: Tails; reader: LogReader },
   query: FollowQuery,
 ): AsyncGenerator<LogEntry[]> {
   const { tail, release } = await tails.open(query.squidId)
   try {
     let position = query.afterSeq ?? tail.lastSeq
     while (position < tail.firstSeq - 1 && !query.signal.aborted) {
-      const { lines } = await readAfter(app.db, query.squidId, { afterSeq: position, ...batchLimits })
+      const { lines } = await reader.after(query.squidId, { afterSeq: position, ...batchLimits })
       position = lines.at(-1)?.seq ?? tail.firstSeq - 1
       yield* batchOf(lines, query.filter)
     }
     while (!query.signal.aborted) {
       const { firstSeq } = tail
       if (position < firstSeq - 1) {
-        yield* await gapOf(app, query, position + 1, firstSeq - 1)
+        yield* await gapOf(app, reader, query, position + 1, firstSeq - 1)
         position = firstSeq - 1
       }
       const lines = tail.after({ afterSeq: position, ...batchLimits })
@@ -58,14 +58,15 @@ function* batchOf(lines: Parameters<typeof entryOf>[0][], filter: LogFilter) {
 
 /** Returns the entry that replaces the lines from `first` to `last` for a slow reader; none when its filter excludes them all. */
 async function gapOf(
-  app: Pick<App, 'db' | 'clock'>,
+  app: Pick<App, 'clock'>,
+  reader: LogReader,
   { squidId, filter }: FollowQuery,
   first: number,
   last: number,
 ): Promise<LogEntry[][]> {
   const missing = matchesEverything(filter)
     ? last - first + 1
-    : await countLines(app.db, squidId, { firstSeq: first, lastSeq: last }, filter)
+    : await reader.count(squidId, { firstSeq: first, lastSeq: last }, filter)
   if (missing === 0) return []
   const payload = `${missing} ${missing === 1 ? 'line was' : 'lines were'} left out because this reader was too slow`
   const timestamp = app.clock.now().toISOString()

@@ -1,11 +1,12 @@
-import type { Db } from '../../../db/database.ts'
-import { bytesOf, readAfter, type PartQuery, type StoredLine } from '../lines-store.ts'
+import { bytesOf, type PartQuery, type StoredLine } from '../lines-store.ts'
 
 /** Limits of the lines in memory per followed version. A reader that is further behind misses lines. */
 const maxLines = 10_000
 const maxChars = 8_000_000
 /** Maximum lines and bytes of one read. A line may have 64 KiB, so a limit of lines alone would not limit the memory. */
 const readLimits = { limit: 2_000, maxBytes: 2_000_000 }
+
+type TailSource = (query: PartQuery) => Promise<{ lines: StoredLine[]; hasMore: boolean }>
 
 /** The newest lines of one version in memory, shared by all followers in this process. */
 export type Tail = {
@@ -23,8 +24,8 @@ export type Tail = {
   end: () => void
 }
 
-/** Creates a tail of the lines after `lastSeq`. */
-export function createTail(db: Db, squidId: number, lastSeq: number): Tail {
+/** Creates a tail of the lines after `lastSeq`. `readAfter`: reads the next lines of its version. */
+export function createTail(readAfter: TailSource, lastSeq: number): Tail {
   let lines: StoredLine[] = []
   let chars = 0
   let last = lastSeq
@@ -53,7 +54,7 @@ export function createTail(db: Db, squidId: number, lastSeq: number): Tail {
     do {
       mustReadAgain = false
       for (let hasMore = true; hasMore;) {
-        const part = await readAfter(db, squidId, { afterSeq: last, ...readLimits })
+        const part = await readAfter({ afterSeq: last, ...readLimits })
         hasMore = part.hasMore
         if (part.lines.length === 0) continue
         append(part.lines)

@@ -1,7 +1,8 @@
 import type { App } from '../../../app.ts'
 import { notificationsOf } from '../../../db/notifications.ts'
 import { existingSquids } from '../../versions/index.ts'
-import { findStream, lastSeqs, logsChannel } from '../lines-store.ts'
+import { logsChannel } from '../lines-store.ts'
+import type { LogReader } from '../reader.ts'
 import { createTail, type Tail } from './tail.ts'
 
 /** The interval of the poll that detects deleted versions and lost notifications. */
@@ -15,7 +16,7 @@ export type Tails = {
 type SharedTail = { tail: Promise<Tail>; followers: number }
 
 /** Creates the tails of this process. They use one listening connection and one read per change, regardless of the followers. */
-export function createTails(app: Pick<App, 'db' | 'database' | 'log'>): Tails {
+export function createTails(app: Pick<App, 'db' | 'logsDatabase' | 'log'>, reader: LogReader): Tails {
   const followed = new Map<number, SharedTail>()
   let stopListening: (() => void) | null = null
 
@@ -28,7 +29,7 @@ export function createTails(app: Pick<App, 'db' | 'database' | 'log'>): Tails {
 
   const poll = async () => {
     const ids = [...followed.keys()]
-    const [existing, lastSeqsById] = await Promise.all([existingSquids(app.db, ids), lastSeqs(app.db, ids)])
+    const [existing, lastSeqsById] = await Promise.all([existingSquids(app.db, ids), reader.lastSeqs(ids)])
     for (const id of ids) {
       const tail = await followed.get(id)?.tail
       if (!existing.has(id)) tail?.end()
@@ -37,7 +38,7 @@ export function createTails(app: Pick<App, 'db' | 'database' | 'log'>): Tails {
   }
 
   const start = () => {
-    const unsubscribe = notificationsOf(app.database).listen(logsChannel, {
+    const unsubscribe = notificationsOf(app.logsDatabase).listen(logsChannel, {
       onMessage: (payload) => payload.split(',').forEach((id) => refresh(Number(id))),
       onListening: () => [...followed.keys()].forEach(refresh),
     })
@@ -61,7 +62,9 @@ export function createTails(app: Pick<App, 'db' | 'database' | 'log'>): Tails {
     open: async (squidId) => {
       if (!stopListening) start()
       const shared = followed.get(squidId) ?? {
-        tail: findStream(app.db, squidId).then((stream) => createTail(app.db, squidId, stream?.lastSeq ?? 0)),
+        tail: reader
+          .lastSeqs([squidId])
+          .then((last) => createTail((query) => reader.after(squidId, query), last.get(squidId) ?? 0)),
         followers: 0,
       }
       followed.set(squidId, shared)

@@ -1,21 +1,32 @@
 import { Readable } from 'node:stream'
 import type { LogEntry } from '@shoal/contract'
-import type { Db } from '../../../db/database.ts'
 import { entryOf } from '../entry.ts'
 import type { LinePosition } from '../lines-store.ts'
-import { readHistory, type HistoryQuery } from './read-history.ts'
+import type { LogReader } from '../reader.ts'
+import type { HistoryQuery } from './read-history.ts'
 
 const lineBatchSize = 5_000
 
 /** Streams all matching lines as text, oldest first. Reads only as fast as the caller consumes. */
-export function downloadHistory(db: Db, query: Omit<HistoryQuery, 'direction' | 'after' | 'limit'>): Readable {
-  return Readable.from(pagesOf(db, query))
+export function downloadHistory(
+  reader: LogReader,
+  query: Omit<HistoryQuery, 'direction' | 'after' | 'limit'>,
+): Readable {
+  return Readable.from(pagesOf(reader, query))
 }
 
-async function* pagesOf(db: Db, query: Omit<HistoryQuery, 'direction' | 'after' | 'limit'>): AsyncGenerator<string> {
+async function* pagesOf(
+  reader: LogReader,
+  query: Omit<HistoryQuery, 'direction' | 'after' | 'limit'>,
+): AsyncGenerator<string> {
   let after: LinePosition | null = null
   do {
-    const { lines, next } = await readHistory(db, { ...query, direction: 'asc', after, limit: lineBatchSize })
+    const { lines, next } = await reader.history({
+      ...query,
+      direction: 'asc',
+      after,
+      limit: lineBatchSize,
+    })
     if (lines.length > 0) yield lines.map((line) => `${textOf(entryOf(line))}\n`).join('')
     after = next
   } while (after && !query.signal.aborted)

@@ -59,6 +59,7 @@ const createUnlimitedWriter = () => {
   const limits = { ...own, orgBytesPerSecond: Infinity, orgLinesPerSecond: Infinity, orgBytesPerDay: Infinity }
   const limiter = createLimiter(limits, t.app.clock, { versions: new Map(), orgs: new Map() })
   return createWriter(client, {
+    db: t.app.db,
     redactors: async () => () => (text) => text,
     oldestAtMs: () => 0,
     clock: t.app.clock,

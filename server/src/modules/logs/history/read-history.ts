@@ -11,6 +11,7 @@ import {
   type StoredLine,
 } from '../lines-store.ts'
 import { findCandidates, type Candidate } from './block-store.ts'
+import { compareBy } from './merge-pages.ts'
 
 export type HistoryQuery = {
   squidId: number
@@ -103,9 +104,6 @@ const timeRangeOf = (blocks: Candidate[], { fromMs, toMs }: HistoryQuery) => ({
   fromMs: Math.max(fromMs ?? -Infinity, Math.min(...blocks.map((block) => block.minAtMs))),
   toMs: Math.min(toMs ?? Infinity, Math.max(...blocks.map((block) => block.maxAtMs))),
 })
-
-const compareBy = (direction: Direction) => (a: LinePosition, b: LinePosition) =>
-  (a.atMs - b.atMs || a.seq - b.seq) * (direction === 'asc' ? 1 : -1)
 
 const precedesBlock = (line: LinePosition, block: Candidate, direction: Direction): boolean =>
   direction === 'desc' ? line.atMs > block.maxAtMs : line.atMs < block.minAtMs

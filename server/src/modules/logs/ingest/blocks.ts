@@ -55,8 +55,8 @@ export type BlockSummary = {
   bloom: Buffer
 }
 
-/** Returns null when the lines no longer exist, because their day was dropped. */
-function summaryOf(lines: LineOfBlock[]): BlockSummary | null {
+/** Summarizes the lines of a block. Returns null when they no longer exist, because their day was dropped. */
+export function summaryOf(lines: LineOfBlock[]): BlockSummary | null {
   if (lines.length === 0) return null
   const times = lines.map((line) => line.atMs)
   return {

@@ -1,6 +1,3 @@
-// Reads tables of other modules: squids. Deletes the logs of deleted versions.
-// Writes tables of other modules: squid_notices. Moves them to the logs.
-
 import { once } from 'node:events'
 import type { ClientBase } from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
@@ -170,23 +167,26 @@ export async function readLinesOfBlock(client: ClientBase, squidId: number, bloc
   return rows
 }
 
+export async function insertBlock(client: ClientBase, squidId: number, block: SeqRange, summary: BlockSummary) {
+  await client.query(
+    `insert into log_blocks (squid_id, first_seq, last_seq, min_at, max_at, level_mask, containers, bloom)
+     values ($1, $2, $3, to_timestamp($4::float8 / 1000), to_timestamp($5::float8 / 1000), $6, $7, $8)`,
+    [
+      squidId,
+      block.firstSeq,
+      block.lastSeq,
+      summary.minAtMs,
+      summary.maxAtMs,
+      summary.levelMask,
+      summary.containers,
+      summary.bloom,
+    ],
+  )
+}
+
 /** Stores the block's summary and marks its lines as indexed. `summary` is null when the lines no longer exist. */
 export async function addBlock(client: ClientBase, squidId: number, block: SeqRange, summary: BlockSummary | null) {
-  if (summary)
-    await client.query(
-      `insert into log_blocks (squid_id, first_seq, last_seq, min_at, max_at, level_mask, containers, bloom)
-       values ($1, $2, $3, to_timestamp($4::float8 / 1000), to_timestamp($5::float8 / 1000), $6, $7, $8)`,
-      [
-        squidId,
-        block.firstSeq,
-        block.lastSeq,
-        summary.minAtMs,
-        summary.maxAtMs,
-        summary.levelMask,
-        summary.containers,
-        summary.bloom,
-      ],
-    )
+  if (summary) await insertBlock(client, squidId, block, summary)
   await client.query('update log_streams set indexed_seq = $2 where squid_id = $1', [squidId, block.lastSeq])
 }
 
@@ -194,32 +194,4 @@ export async function addBlock(client: ClientBase, squidId: number, block: SeqRa
 export async function dropLinesBefore(client: ClientBase, day: string): Promise<void> {
   await dropDayPartitionsBefore(client, 'log_lines', day)
   await client.query(`delete from log_blocks where max_at < ($1::text || ' 00:00Z')::timestamptz`, [day])
-}
-
-/** Deletes the rows of deleted versions; their lines are dropped with their days. Returns the ids of these versions. */
-export async function deleteLinesOfDeletedSquids(client: ClientBase): Promise<number[]> {
-  const { rows } = await client.query<{ squidId: number }>(
-    `with deleted as (
-       delete from log_streams l where not exists (select from squids s where s.id = l.squid_id) returning squid_id),
-     drops as (delete from log_drops d using deleted where d.squid_id = deleted.squid_id),
-     blocks as (delete from log_blocks b using deleted where b.squid_id = deleted.squid_id)
-     select squid_id as "squidId" from deleted`,
-  )
-  return rows.map(({ squidId }) => squidId)
-}
-
-export type Notice = { id: number; squidId: number; atMs: number; container: string; message: string }
-
-/** Returns the oldest messages of Shoal that are not in a log yet. */
-export async function readNotices(client: ClientBase, limit: number): Promise<Notice[]> {
-  const { rows } = await client.query<Notice>(
-    `select id, squid_id as "squidId", (extract(epoch from at) * 1000)::float8 as "atMs", container, message
-     from squid_notices order by id limit $1`,
-    [limit],
-  )
-  return rows
-}
-
-export async function deleteNotices(client: ClientBase, ids: number[]): Promise<void> {
-  await client.query('delete from squid_notices where id = any($1::bigint[])', [ids])
 }

@@ -4,6 +4,7 @@ import { dayOf, hours } from '../../../clock.ts'
 import { every } from '../../../db/every.ts'
 import { runAsLeader, type LeaderHandle } from '../../../db/leases.ts'
 import { createRedactorSource } from '../../databases/index.ts'
+import { adoptLogs } from '../move/adopt.ts'
 import { blocksOfBacklog, indexBlock, linesPerBlock } from './blocks.ts'
 import { recordWrite } from './counts.ts'
 import { createDrops } from './drops.ts'
@@ -25,7 +26,8 @@ const reportIntervalMs = 1_000
  */
 export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): LeaderHandle {
   const nowMs = () => app.clock.now().getTime()
-  return runAsLeader(app.database, app.log, 'log-ingest', async (client, signal) => {
+  return runAsLeader(app.logsDatabase, app.log, 'log-ingest', async (client, signal) => {
+    await adoptLogs(app, client)
     await rotateDayPartitions(app)
     const ended = new AbortController()
     let rotationTimer: NodeJS.Timeout | undefined
@@ -34,10 +36,11 @@ export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): L
       for (const { squidId, indexedSeq, lastSeq } of await findUnindexed(client, linesPerBlock))
         for (const block of blocksOfBacklog(indexedSeq, lastSeq)) await indexBlock(client, squidId, block)
       const today = dayOf(nowMs())
-      const limiter = createLimiter(limitsOf(app.config), app.clock, await readUsage(client, today))
+      const limiter = createLimiter(limitsOf(app.config), app.clock, await readUsage(client, app.db, today))
       const pending = await readPendingDrops(client)
       const drops = createDrops({ pending, quotaReportedOn: await readQuotaReports(client, today) }, limiter)
       const writer = createWriter(client, {
+        db: app.db,
         redactors: createRedactorSource(app),
         oldestAtMs: () => Date.parse(oldestDay(app)),
         clock: app.clock,

@@ -1,21 +1,26 @@
-// Reads tables of other modules: squids. Finds the organization of a version, and the versions that were deleted.
+// Reads tables of other modules: squids. Finds the organization of a version.
 
 import type { ClientBase } from 'pg'
+import type { Db } from '../../../db/database.ts'
+import { sql } from '../../../db/sql.ts'
 import type { DayUsage, StoredUsage } from './limiter.ts'
 
-/** Returns how many bytes versions and organizations have stored on `day`. */
-export async function readUsage(client: ClientBase, day: string): Promise<StoredUsage> {
-  const versions = await client.query<{ squidId: number; bytes: number; orgId: number | null }>(
-    `select l.squid_id as "squidId", l.usage_bytes as bytes, s.org_id as "orgId"
-     from log_streams l left join squids s on s.id = l.squid_id where l.usage_day = $1::date`,
+/** Returns how many bytes versions and organizations have stored on `day`. `db` is the database of the control plane. */
+export async function readUsage(client: ClientBase, db: Db, day: string): Promise<StoredUsage> {
+  const versions = await client.query<{ squidId: number; bytes: number }>(
+    'select squid_id as "squidId", usage_bytes as bytes from log_streams where usage_day = $1::date',
     [day],
   )
+  const ids = versions.rows.map(({ squidId }) => squidId)
+  const orgIds = new Map((await readOrgs(db, ids)).map(({ squidId, orgId }) => [squidId, orgId]))
   const orgs = await client.query<{ orgId: number; bytes: number }>(
     'select org_id as "orgId", bytes from log_org_usage where day = $1::date',
     [day],
   )
   return {
-    versions: new Map(versions.rows.map(({ squidId, bytes, orgId }) => [squidId, { day, bytes, orgId }])),
+    versions: new Map(
+      versions.rows.map(({ squidId, bytes }) => [squidId, { day, bytes, orgId: orgIds.get(squidId) ?? null }]),
+    ),
     orgs: new Map(orgs.rows.map(({ orgId, bytes }) => [orgId, { day, bytes }])),
   }
 }
@@ -30,10 +35,9 @@ export async function readQuotaReports(client: ClientBase, day: string): Promise
 }
 
 /** Returns the organizations of these versions. Deleted versions have none. */
-export async function readOrgs(client: ClientBase, squidIds: number[]): Promise<{ squidId: number; orgId: number }[]> {
-  const { rows } = await client.query<{ squidId: number; orgId: number }>(
-    'select id as "squidId", org_id as "orgId" from squids where id = any($1)',
-    [squidIds],
+export async function readOrgs(db: Db, squidIds: number[]): Promise<{ squidId: number; orgId: number }[]> {
+  const { rows } = await db.execute<{ squidId: number; orgId: number }>(
+    sql`select id as "squidId", org_id as "orgId" from squids where id = any(${sql.param(squidIds)}::bigint[])`,
   )
   return rows
 }

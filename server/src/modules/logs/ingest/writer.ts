@@ -1,6 +1,7 @@
 import type { LogBatch, LogLine } from '@shoal/runtime'
 import type { ClientBase } from 'pg'
 import { dayOf, type Clock } from '../../../clock.ts'
+import type { Db } from '../../../db/database.ts'
 import { ensureDayPartition } from '../../../db/day-partitions.ts'
 import { inTransaction } from '../../../db/transaction.ts'
 import { displayedContainer } from '../containers.ts'
@@ -12,18 +13,16 @@ import { fillBlocks, indexBlock, type OpenBlock } from './blocks.ts'
 import { lineOfDrop, lineOfLoss, type Drops, type DropsOfBatch, type PendingDrop } from './drops.ts'
 import {
   copyLines,
-  deleteNotices,
   updateCursor,
   updateStreams,
   notifyFollowers,
-  readNotices,
   readStreams,
   replacePendingDrops,
   type NewLine,
-  type Notice,
 } from './ingest-store.ts'
 import type { Limiter } from './limiter.ts'
 import { storedBytes, writtenBytes } from './line-bytes.ts'
+import { deleteStoredNotices, readNotices, recordStoredNotices, type Notice } from './notices-store.ts'
 import { readOrgs, updateOrgUsage } from './usage-store.ts'
 import { squidOf } from './workload.ts'
 
@@ -48,6 +47,8 @@ type StreamEnd = {
 }
 
 type WriterOptions = {
+  /** The database of the control plane. */
+  db: Db
   /** Redacts secrets from the lines of each version before they are stored. */
   redactors: RedactorSource
   /** Earlier times in lines are ignored, because their day was dropped. */
@@ -67,7 +68,7 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
     const missing = squidIds.filter((id) => !streams.has(id))
     if (missing.length === 0) return
     const states = new Map((await readStreams(client, missing)).map((state) => [state.squidId, state]))
-    for (const { squidId, orgId } of await readOrgs(client, missing)) limiter.assignOrg(squidId, orgId)
+    for (const { squidId, orgId } of await readOrgs(options.db, missing)) limiter.assignOrg(squidId, orgId)
     for (const squidId of missing) {
       const { lastSeq = 0, indexedSeq = 0 } = states.get(squidId) ?? {}
       const open = { firstSeq: indexedSeq + 1, lastSeq, chars: 0 }
@@ -127,8 +128,9 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
       }
       if (droppingIds.length > 0) await replacePendingDrops(client, squidIds, drops.pendingOf(squidIds))
       await updateCursor(client, cursor)
-      if (noticeIds.length > 0) await deleteNotices(client, noticeIds)
+      if (noticeIds.length > 0) await recordStoredNotices(client, noticeIds)
     })
+    if (noticeIds.length > 0) await deleteStoredNotices(client, options.db)
     for (const { stream, lines } of updates) {
       const { full, open } = fillBlocks(stream.open, lines)
       stream.open = open
@@ -143,7 +145,7 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
   })
 
   const writeNotices = async (): Promise<WriteResult> => {
-    const notices = await readNotices(client, maxNotices)
+    const notices = await readNotices(client, options.db, maxNotices)
     if (notices.length === 0) return { storedLines: 0, dropped: [], dueReports: [] }
     return write(
       { lines: notices.map(lineOf), dropped: [], cursor: {} },

@@ -1,0 +1,51 @@
+import type { ClientBase } from 'pg'
+import type { App } from '../../../app.ts'
+import { hours } from '../../../clock.ts'
+import { pause } from '../../../db/every.ts'
+import { runAsLeader, type LeaderHandle } from '../../../db/leases.ts'
+import { deleteLinesOfDeletedSquids } from '../ingest/deleted-versions-store.ts'
+import { dropLinesBefore } from '../ingest/ingest-store.ts'
+import { oldestDay } from '../ingest/retention.ts'
+import { deleteMoved, readLoggingSquids } from './copy-store.ts'
+import { hasOwnDatabase } from './logs-database.ts'
+import { moveVersion } from './move-version.ts'
+import { findMove, setMoved } from './state-store.ts'
+
+type MoveApp = Pick<App, 'clock' | 'config' | 'db' | 'database' | 'logsDatabase' | 'log'>
+
+/** How often to check whether new lines go to the own database of logs, which is when earlier lines can be moved. */
+const waitMs = 1_000
+
+/** Moves earlier lines to the own database of logs, in one process at a time and slowly enough that new lines are stored without delay. */
+export function startLogsMove(app: MoveApp): LeaderHandle {
+  if (!hasOwnDatabase(app)) return { close: () => Promise.resolve() }
+  return runAsLeader(app.logsDatabase, app.log, 'logs-move', async (target, signal) => {
+    while (!signal.aborted) {
+      const move = await findMove(app.db)
+      if (move && !move.isMoved) await moveAll(app, target, signal)
+      await pause(move ? hours(1) : waitMs, signal)
+    }
+  })
+}
+
+async function moveAll(app: MoveApp, target: ClientBase, signal: AbortSignal): Promise<void> {
+  const source = await app.database.pool.connect()
+  // After a failure, the connection may be in the middle of a statement.
+  let isBroken = true
+  try {
+    await dropLinesBefore(source, oldestDay(app))
+    await deleteLinesOfDeletedSquids(source, app.db)
+    const squidIds = await readLoggingSquids(source)
+    if (squidIds.length > 0) app.log.info({ versions: squidIds.length }, 'moving logs to their own database')
+    for (const squidId of squidIds) {
+      const options = { oldestAtMs: Date.parse(oldestDay(app)), signal, afterBatch: (ms: number) => pause(ms, signal) }
+      if (!(await moveVersion(source, target, squidId, options))) return
+    }
+    await deleteMoved(source)
+    await setMoved(source)
+    app.log.info('all logs are in their own database')
+    isBroken = false
+  } finally {
+    source.release(isBroken)
+  }
+}
