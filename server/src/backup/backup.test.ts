@@ -135,6 +135,14 @@ test('existing keys are kept, and the restored server starts with them', async (
   }
 })
 
+test('a backup without the database of logs says so', async () => {
+  const logs = { SHOAL_LOGS_DATABASE_URL: 'postgres://shoal:secret@logs.test/logs' }
+  const to = join(folder, 'without-logs.tar')
+  const { notes } = await backUp({ ...config, ...logs }, { to, withKeys: false, ...silentOptions() })
+  expect(notes.join()).toContain('back it up there')
+  expect(notes.join()).not.toContain('secret@')
+})
+
 test('a backup contains the keys only with --with-keys, and does not leave Postgres running', async () => {
   const withKeys = join(folder, 'with-keys.tar')
   const { notes } = await backUp(config, { to: withKeys, withKeys: true, ...silentOptions() })

@@ -164,6 +164,9 @@ function notesOf(config: Config, withKeys: boolean, keyIds: string[], skippedFil
       : [
           `The databases of squids are on ${config.squidServers.length === 1 ? 'the server' : `the ${config.squidServers.length} servers`} of SHOAL_SQUIDS_DATABASE_URL: back them up there, with pg_dumpall or pg_dump.`,
         ]),
+    ...(config.SHOAL_LOGS_DATABASE_URL === undefined
+      ? []
+      : ['The logs of squids are in the database of SHOAL_LOGS_DATABASE_URL: back it up there, with pg_dump.']),
     ...(config.s3 === null
       ? []
       : [

@@ -54,7 +54,9 @@ const messages = (follower: Follower) =>
   follower.entries.map(({ payload }) => (typeof payload === 'string' ? payload : payload['msg']))
 
 test('a line reaches every follower within half a second, even in another process', async () => {
-  const other = await createHttpApp({ ...t.app, database: { ...t.app.database } })
+  // Each object has its own listening connection.
+  const database = { ...t.app.database }
+  const other = await createHttpApp({ ...t.app, database, logsDatabase: database })
   try {
     const base = await other.listen({ port: 0, host: '127.0.0.1' })
     const followers = [await follow(), await follow(), await follow('', base)]

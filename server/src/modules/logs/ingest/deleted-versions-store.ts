@@ -1,8 +1,9 @@
 // Reads tables of other modules: squids. Finds the versions that were deleted.
 
-import type { ClientBase } from 'pg'
+import type { ClientBase, Pool } from 'pg'
 import type { Db } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
+import { lastSquidId } from '../../databases/index.ts'
 
 /**
  * Deletes the rows of deleted versions; their lines are dropped with their days. Returns the ids of these versions. `db` is the
@@ -25,4 +26,22 @@ export async function deleteLinesOfDeletedSquids(client: ClientBase, db: Db): Pr
       [deletedIds],
     )
   return deletedIds
+}
+
+/**
+ * Deletes the lines of versions that an own database of logs has and the control plane has not created yet, because it was restored
+ * from an earlier backup. Otherwise new versions, which may belong to other organizations, would show these lines as theirs. `db` is the
+ * database of the control plane.
+ */
+export async function deleteLinesOfLaterSquids(logs: Pick<Pool, 'query'>, db: Db): Promise<void> {
+  // Read before the last version of the control plane: a version exists before it has lines.
+  const { rows } = await logs.query<{ last: number }>(
+    `select coalesce(greatest((select max(squid_id) from log_streams), (select max(squid_id) from log_blocks),
+       (select max(squid_id) from log_drops), (select max(squid_id) from log_lines)), 0)::int8 as last`,
+  )
+  const last = rows[0]?.last ?? 0
+  const lastCreated = await lastSquidId(db)
+  if (last <= lastCreated) return
+  for (const table of ['log_streams', 'log_drops', 'log_blocks', 'log_lines'])
+    await logs.query(`delete from ${table} where squid_id > $1 and squid_id <= $2`, [lastCreated, last])
 }

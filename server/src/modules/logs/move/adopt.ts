@@ -2,6 +2,7 @@ import type { ClientBase } from 'pg'
 import { join } from 'node:path'
 import { migrate } from '../../../db/migrate.ts'
 import { installationPrefix } from '../../databases/index.ts'
+import { deleteLinesOfLaterSquids } from '../ingest/deleted-versions-store.ts'
 import { hasOwnDatabase, verifyLogsDatabase, type LogsApp } from './logs-database.ts'
 import { adoptState, claimDatabase, fenceControlPlane } from './state-store.ts'
 
@@ -26,6 +27,8 @@ export async function adoptLogs(app: LogsApp, client: ClientBase): Promise<void>
     await fenceControlPlane(source, owner.id)
     // Nothing changes the state in the control plane any more.
     if (!owner.isAdopted) await adoptState(source, client)
+    // The database may not have responded when the servers started.
+    await deleteLinesOfLaterSquids(app.logsDatabase.pool, app.db)
   } finally {
     source.release()
   }

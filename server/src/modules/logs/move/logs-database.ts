@@ -4,6 +4,7 @@ import { connect, type Database } from '../../../db/database.ts'
 import { withRequestTimeouts } from '../../../db/query-timeouts.ts'
 import { isUnavailable } from '../../../db/unavailable.ts'
 import { installationPrefix } from '../../databases/index.ts'
+import { deleteLinesOfLaterSquids } from '../ingest/deleted-versions-store.ts'
 import { findMove, inspectDatabase } from './state-store.ts'
 
 /** SHOAL_LOGS_DATABASE_URL names the wrong database, or none although the logs are in one. The message says how to correct it. */
@@ -53,10 +54,15 @@ export async function verifyLogsDatabase(app: LogsApp): Promise<void> {
     )
 }
 
-/** Verifies the database of logs before a server starts. A server starts while the database does not respond. @throws WrongLogsDatabase */
+/**
+ * Verifies the database of logs before a server starts, and deletes lines that a restored control plane does not know. A server starts
+ * while the database does not respond.
+ * @throws WrongLogsDatabase
+ */
 export async function requireLogsDatabase(app: LogsApp & Pick<App, 'log'>): Promise<void> {
   try {
     await withRequestTimeouts(() => verifyLogsDatabase(app))
+    if (hasOwnDatabase(app) && (await findMove(app.db))) await deleteLinesOfLaterSquids(app.logsDatabase.pool, app.db)
   } catch (error) {
     if (!hasOwnDatabase(app) || !isUnavailable(error)) throw error
     app.log.warn(

@@ -71,6 +71,31 @@ test('a server refuses to start without the setting once the logs are in their o
   await expect(requireLogsDatabase(other.app)).rejects.toThrow('does not name the database with the logs')
 })
 
+test.each(['a server starts', 'a worker starts'])(
+  'when %s on a control plane that was restored from an earlier backup, the lines of later versions are deleted',
+  async (starter) => {
+    const logs = await withDatabase()
+    const later = await makeVersion(t.app, org, { name: 'later', processors: { eth: { print: early } } })
+    await moveAll(logs)
+    const ingest = startLogIngest(logs.app)
+    await until(async () => expect(await readAllLines(logs.app, later.id)).toEqual(early))
+    await ingest.close()
+    // Creating versions continues after the last one of the backup.
+    await t.app.database.pool.query(`select setval(pg_get_serial_sequence('squids', 'id'), $1)`, [squid.id])
+    if (starter === 'a server starts') await requireLogsDatabase(logs.app)
+    else {
+      const worker = startLogIngest({ ...logs.app, runtime: createSimRuntime() })
+      cleanups.push(worker.close)
+    }
+    const laterRows = (table: string) =>
+      logs.target.pool.query(`select from ${table} where squid_id = $1 limit 1`, [later.id])
+    await until(async () => {
+      for (const table of ['log_streams', 'log_blocks', 'log_lines']) expect((await laterRows(table)).rowCount).toBe(0)
+    })
+    expect(await readAllLines(logs.app, squid.id)).toEqual(early)
+  },
+)
+
 test('a database of another installation, or of a control plane, is refused and stays as it is', async () => {
   const logs = await withDatabase()
   await moveAll(logs)

@@ -9,8 +9,8 @@ async function schemaOf(pool: Pool): Promise<unknown[]> {
   const { rows } = await pool.query(`
     select c.relname as table, a.attname as column, format_type(a.atttypid, a.atttypmod) as type, a.attnotnull as "notNull",
       a.attstorage as storage, pg_get_expr(d.adbin, d.adrelid) as expression,
-      (select array_agg(pg_get_constraintdef(o.oid) order by 1) from pg_constraint o where o.conrelid = c.oid and contype in ('c', 'p')) as constraints,
-      (select array_agg(pg_get_indexdef(i.indexrelid) order by 1) from pg_index i where i.indrelid = c.oid) as indexes
+      (select array_agg(pg_get_constraintdef(o.oid) order by pg_get_constraintdef(o.oid)) from pg_constraint o where o.conrelid = c.oid and contype in ('c', 'p')) as constraints,
+      (select array_agg(pg_get_indexdef(i.indexrelid) order by pg_get_indexdef(i.indexrelid)) from pg_index i where i.indrelid = c.oid) as indexes
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
     where relname in ('log_cursors', 'log_notices', 'log_streams', 'log_org_usage', 'log_drops', 'log_lines', 'log_blocks')
     order by 1, 2`)
