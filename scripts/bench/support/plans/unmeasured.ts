@@ -39,6 +39,7 @@ const neverCalled: Record<string, string[]> = {
     'startup/split-store.ts#withClient',
   ],
   'Runs only with a database of logs, whose tables are those of the control plane.': [
+    'modules/logs/ingest/deleted-versions-store.ts#deleteLinesOfLaterSquids',
     'modules/logs/move/copy-store.ts#deleteMoved',
     'modules/logs/move/copy-store.ts#deleteVersion',
     'modules/logs/move/copy-store.ts#readBlockRanges',

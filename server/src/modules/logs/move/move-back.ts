@@ -12,9 +12,9 @@ import { disownDatabase, findMove, returnState, tryIngestLock } from './state-st
  */
 export async function moveLogsBack(app: App): Promise<{ versions: number }> {
   if (!hasOwnDatabase(app)) throw new Error('Set SHOAL_LOGS_DATABASE_URL to the database that the logs are in now.')
-  await verifyLogsDatabase(app)
   const move = await findMove(app.db)
   if (!move) throw new Error('The logs are in the database of the control plane.')
+  await verifyLogsDatabase(app)
   if (!move.isMoved)
     throw new Error(
       'Earlier lines are still being moved to the own database. Start a worker and wait until it has moved them.',
