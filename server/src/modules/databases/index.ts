@@ -1,5 +1,5 @@
 export { createConnectionCheck, limitConnections, NoConnections } from './connections.ts'
-export { installationPrefix, lastSquidId, selectSquidDatabase } from './database-store.ts'
+export { installationPrefix, selectSquidDatabase } from './database-store.ts'
 export {
   collectDatabases,
   databaseVariables,

@@ -3,7 +3,6 @@
 import type { ClientBase, Pool } from 'pg'
 import type { Db } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import { lastSquidId } from '../../databases/index.ts'
 
 /**
  * Deletes the rows of deleted versions; their lines are dropped with their days. Returns the ids of these versions. `db` is the
@@ -40,7 +39,10 @@ export async function deleteLinesOfLaterSquids(logs: Pick<Pool, 'query'>, db: Db
        (select max(squid_id) from log_drops), (select max(squid_id) from log_lines)), 0)::int8 as last`,
   )
   const last = rows[0]?.last ?? 0
-  const lastCreated = await lastSquidId(db)
+  const created = await db.execute<{ last: number }>(
+    sql`select coalesce(pg_sequence_last_value(pg_get_serial_sequence('squids', 'id')::regclass), 0)::int8 as last`,
+  )
+  const lastCreated = created.rows[0]?.last ?? 0
   if (last <= lastCreated) return
   for (const table of ['log_streams', 'log_drops', 'log_blocks', 'log_lines'])
     await logs.query(`delete from ${table} where squid_id > $1 and squid_id <= $2`, [lastCreated, last])
