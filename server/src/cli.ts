@@ -2,7 +2,7 @@ import { orgStatuses, tokenScopes } from '@shoal/contract'
 import { parseArgs } from 'node:util'
 import type { App } from './app.ts'
 import { backUp } from './backup/backup.ts'
-import { startProgress, type Progress } from './backup/progress.ts'
+import { startProgress } from './backup/progress.ts'
 import { restore } from './backup/restore.ts'
 import { trustAuthorities } from './config/ca-file.ts'
 import type { Config } from './config/config.ts'
@@ -15,12 +15,13 @@ import {
   setOrgDiscount,
   setOrgBillingStatus,
   type CliOptions,
-} from './cli-commands.ts'
-import { postgresCommands, postgresOptions } from './cli-postgres.ts'
-import { formatResult } from './cli-format.ts'
-import { listOrgs, listSquids, status } from './cli-lists.ts'
-import { moveDatabases } from './cli-move.ts'
-import { stopSignal } from './cli-signal.ts'
+} from './cli/commands.ts'
+import { usage, type Command, type Result } from './cli/command.ts'
+import { postgresCommands, postgresOptions } from './cli/postgres.ts'
+import { formatResult } from './cli/format.ts'
+import { listOrgs, listSquids, status } from './cli/lists.ts'
+import { moveDatabases } from './cli/move.ts'
+import { stopSignal } from './cli/stop-signal.ts'
 import { moveLogsBack } from './modules/logs/index.ts'
 import { releaseHost } from './installation/host-claim.ts'
 import { revocationReasons } from './modules/certificates/index.ts'
@@ -28,23 +29,7 @@ import { configForCommand } from './installation/running-server.ts'
 import { openApp } from './startup/open-app.ts'
 import { dropOldKeys, rotateKey } from './sealing/rotate-key.ts'
 import { safeText } from './db/safe-error.ts'
-import { shoalCommand, shoalVersion } from './version.ts'
-
-type Result = Promise<Record<string, unknown>>
-/** `positional`: the option whose value may follow the command without its name. */
-type Command = { options: string[]; optional?: string[]; flags?: string[]; positional?: 'email'; summary: string } & (
-  | { run: (app: App, values: CliOptions) => Result }
-  /** Whether the command runs without `openApp`: it opens the database itself, or requires that no process uses the database. */
-  | { runOnFiles: (config: Config, options: FileOptions) => Result }
-  /** Prints in its own format, and sets the exit code. */
-  | { report: (config: Config, isJson: boolean) => Promise<{ text: string; exitCode: number }> }
-)
-type FileOptions = Record<'to' | 'from', string> & {
-  withKeys: boolean
-  force: boolean
-  progress: Progress
-  signal: AbortSignal
-}
+import { shoalVersion } from './version.ts'
 
 /** The commands of the operator. They work with or without a running server. */
 const commands: Record<string, Command> = {
@@ -188,7 +173,7 @@ async function main(): Promise<number> {
   if (withPositional?.positional) values[withPositional.positional] ??= positionals.pop()
   const command = commands[positionals.join(' ')]
   if (!command || values.help) {
-    process.stdout.write(usage())
+    process.stdout.write(usage(commands))
     return values.help ? 0 : 2
   }
   const missing = command.options.filter((o) => o !== 'password' && !values[o as keyof typeof values])
@@ -238,14 +223,6 @@ async function runWithApp(run: (app: App, values: CliOptions) => Result, values:
     await opened.close('as-found')
   }
 }
-
-const argumentsOf = ({ options, optional = [], flags = [] }: Command) =>
-  [...options.map((o) => `--${o}`), ...[...optional, ...flags].map((f) => `[--${f}]`)].join(' ')
-
-const usage = () =>
-  `${shoalCommand()} <command> [--json]\n\n${Object.entries(commands)
-    .map(([name, c]) => `  ${`${name} ${argumentsOf(c)}`.padEnd(44)} ${c.summary}\n`)
-    .join('')}`
 
 try {
   process.exitCode = await main()

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { hasPebble, type Pebble } from '../../../../scripts/pebble.ts'
-import { revokeCertificate } from '../../cli-commands.ts'
+import { revokeCertificate } from '../../cli/commands.ts'
 import { days, hours } from '../../clock.ts'
 import type { TestApp } from '../../testing/index.ts'
 import { checkRenewalTimes, orderDueCertificates } from './keep.ts'

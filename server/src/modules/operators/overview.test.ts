@@ -6,9 +6,9 @@ import { measured } from '../../health/loops.ts'
 import { lastBackupFile } from '../../health/readiness.ts'
 import { readReport, startHeartbeat } from '../../installation/heartbeat.ts'
 import { replicaName } from '../../installation/replica-name.ts'
-import { listOrgs, listSquids, status } from '../../cli-lists.ts'
+import { listOrgs, listSquids, status } from '../../cli/lists.ts'
 import { startTestApp, type TestApp, type TestUser } from '../../testing/index.ts'
-import type { CliOptions } from '../../cli-commands.ts'
+import type { CliOptions } from '../../cli/commands.ts'
 import { waitsFor } from './unfinished.ts'
 
 let t: TestApp

@@ -1,8 +1,8 @@
 import { openClusterPostgres } from '@shoal/runtime'
-import type { App } from './app.ts'
-import { gibibytes } from './bytes.ts'
-import type { CliOptions } from './cli-commands.ts'
-import { servers } from './modules/databases/index.ts'
+import type { App } from '../app.ts'
+import { gibibytes } from '../bytes.ts'
+import type { CliOptions } from './commands.ts'
+import { servers } from '../modules/databases/index.ts'
 
 type Result = Promise<Record<string, unknown>>
 

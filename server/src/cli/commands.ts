@@ -1,12 +1,12 @@
 import { orgStatuses, tokenScopes } from '@shoal/contract'
 import { randomBytes } from 'node:crypto'
-import type { App } from './app.ts'
-import { findConfirmedAccount, operatorAuth } from './modules/auth/index.ts'
-import { recordAudit } from './modules/audit/index.ts'
-import { revocationReasons, revokeCertificateOf } from './modules/certificates/index.ts'
-import { setDiscount, setStatus as setOrgStatus } from './modules/billing/index.ts'
-import { createOrg, findOrgByCode } from './modules/orgs/index.ts'
-import { createApiToken, createUser } from './modules/user/index.ts'
+import type { App } from '../app.ts'
+import { findConfirmedAccount, operatorAuth } from '../modules/auth/index.ts'
+import { recordAudit } from '../modules/audit/index.ts'
+import { revocationReasons, revokeCertificateOf } from '../modules/certificates/index.ts'
+import { setDiscount, setStatus as setOrgStatus } from '../modules/billing/index.ts'
+import { createOrg, findOrgByCode } from '../modules/orgs/index.ts'
+import { createApiToken, createUser } from '../modules/user/index.ts'
 
 export type CliOptions = Record<'email' | 'name' | 'password' | 'code' | 'status' | 'percent', string> & {
   scope?: string

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { CliOptions } from './cli-commands.ts'
-import { postgresCommands } from './cli-postgres.ts'
-import { loadConfig } from './config/config.ts'
-import { createDatabaseHosts } from './db/database-hosts.ts'
-import { startTestApp, type TestApp } from './testing/index.ts'
+import type { CliOptions } from './commands.ts'
+import { postgresCommands } from './postgres.ts'
+import { loadConfig } from '../config/config.ts'
+import { createDatabaseHosts } from '../db/database-hosts.ts'
+import { startTestApp, type TestApp } from '../testing/index.ts'
 
 let t: TestApp
 beforeAll(async () => {

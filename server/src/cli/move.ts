@@ -1,11 +1,11 @@
-import type { App } from './app.ts'
-import type { CliOptions } from './cli-commands.ts'
-import { recordAudit } from './modules/audit/index.ts'
-import { servers } from './modules/databases/index.ts'
-import { moveRequests } from './modules/deployments/index.ts'
-import { readOverview } from './modules/operators/index.ts'
-import { findOrgByCode } from './modules/orgs/index.ts'
-import { resolveReference, selectSquid } from './modules/versions/index.ts'
+import type { App } from '../app.ts'
+import type { CliOptions } from './commands.ts'
+import { recordAudit } from '../modules/audit/index.ts'
+import { servers } from '../modules/databases/index.ts'
+import { moveRequests } from '../modules/deployments/index.ts'
+import { readOverview } from '../modules/operators/index.ts'
+import { findOrgByCode } from '../modules/orgs/index.ts'
+import { resolveReference, selectSquid } from '../modules/versions/index.ts'
 
 type Result = Promise<Record<string, unknown>>
 type Version = { id: number; name: string }

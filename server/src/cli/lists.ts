@@ -1,8 +1,8 @@
-import type { App } from './app.ts'
-import type { CliOptions } from './cli-commands.ts'
-import { readiness } from './health/readiness.ts'
-import { countInstallation } from './health/status-store.ts'
-import { listAllOrgs, listAllSquids, readOverview } from './modules/operators/index.ts'
+import type { App } from '../app.ts'
+import type { CliOptions } from './commands.ts'
+import { readiness } from '../health/readiness.ts'
+import { countInstallation } from '../health/status-store.ts'
+import { listAllOrgs, listAllSquids, readOverview } from '../modules/operators/index.ts'
 
 type Result = Promise<Record<string, unknown>>
 
