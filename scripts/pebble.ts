@@ -67,7 +67,7 @@ export type Pebble = {
   tlsPort: number
   /** The SHOAL_ACME_* settings. */
   settings: { SHOAL_ACME_DIRECTORY_URL: string; SHOAL_ACME_CA_FILE: string }
-  /** The address of its DNS server, which resolves all names to loopback unless `dns` has changed a name. */
+  /** The address of its DNS server, which resolves all names to the address of the tested installation unless `dns` has changed a name. */
   dnsServer: string
   /** Returns the root certificate with which it signs, in PEM. Each start creates another one. */
   root: () => Promise<string>
@@ -83,17 +83,26 @@ export type Pebble = {
   end: () => Promise<void>
 }
 
-/** Starts Pebble and its DNS server on loopback. `validitySeconds`: lifetime of its certificates. */
-export async function startPebble(options: { validitySeconds?: number } = {}): Promise<Pebble> {
+type PebbleOptions = {
+  /** Lifetime of its certificates. */
+  validitySeconds?: number
+  /** The address of the tested installation, which serves its names on ports 80 and 443. Default: loopback, with free ports. */
+  address?: string
+}
+
+/** Starts Pebble and its DNS server on loopback. */
+export async function startPebble({ validitySeconds, address }: PebbleOptions = {}): Promise<Pebble> {
   const dir = mkdtempSync(join(tmpdir(), 'pebble-'))
-  const [api, management, httpPort, tlsPort, dns, dnsManagement] = await Promise.all(
+  const [api = 0, management = 0, dns, dnsManagement, freeHttp = 0, freeTls = 0] = await Promise.all(
     Array.from({ length: 6 }, () => freePort()),
   )
   const configFile = join(dir, 'config.json')
-  const ports = { api: api ?? 0, management: management ?? 0, httpPort: httpPort ?? 0, tlsPort: tlsPort ?? 0 }
-  writeFileSync(configFile, pebbleConfig(cacheDir, ports, options.validitySeconds))
+  const [httpPort, tlsPort] = address === undefined ? [freeHttp, freeTls] : [80, 443]
+  const ports = { api, management, httpPort, tlsPort }
+  writeFileSync(configFile, pebbleConfig(cacheDir, ports, validitySeconds))
   const off = ['-defaultIPv6', '-http01', '-https01', '-tlsalpn01', '-doh'].flatMap((name) => [name, ''])
   const dnsArgs = ['-dnsserver', `127.0.0.1:${dns}`, '-management', `127.0.0.1:${dnsManagement}`]
+  if (address !== undefined) dnsArgs.push('-defaultIPv4', address)
   const names = run('pebble-challtestsrv', [...dnsArgs, ...off], {})
   let authority: LoopbackProgram | null = null
   const ca = inCache('pebble.minica.pem')
@@ -110,8 +119,8 @@ export async function startPebble(options: { validitySeconds?: number } = {}): P
     rmSync(dir, { recursive: true, force: true })
   }
   const pebble: Pebble = {
-    httpPort: httpPort ?? 0,
-    tlsPort: tlsPort ?? 0,
+    httpPort,
+    tlsPort,
     settings,
     dnsServer: `127.0.0.1:${dns}`,
     root: () => read(`https://127.0.0.1:${management}/roots/0`),

@@ -14,6 +14,9 @@ export const pebbleSuites = [
   'e2e/console/slow/domains.test.ts',
 ]
 
+/** The suite of `npm run test:full` that uses Pebble. */
+export const fullPebbleSuites = ['e2e/full/install-acme.test.ts']
+
 /** Suites for several kinds of host. `npm test` runs each for the first kind that this host supports, `npm run test:slow` for the others. */
 const kindSuites = [
   'adoption',

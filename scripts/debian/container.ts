@@ -3,10 +3,10 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync }
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createCgroups, removeCgroups } from './cgroups.ts'
-import { cacheDir, ensureFiles } from './files.ts'
+import { cacheDir, ensureFiles, type FilesKind } from './files.ts'
 import { createNetwork, type ContainerNetwork } from './network.ts'
 
-/** A Debian with systemd as process 1, a separate network, cgroups and loop devices, and Node with npm in /usr/local. */
+/** A Debian with systemd as process 1, a separate network, cgroups and loop devices. */
 export type DebianContainer = Pick<ContainerNetwork, 'address' | 'hostAddress' | 'forward'> & {
   /** The path of its root folder on this machine. */
   folder: string
@@ -40,8 +40,8 @@ export function missingForContainer(): string | null {
 }
 
 /** Starts a container with a separate copy of the files. @throws Error if systemd does not start */
-export async function startDebianContainer(): Promise<DebianContainer> {
-  const files = ensureFiles()
+export async function startDebianContainer(kind: FilesKind = 'complete'): Promise<DebianContainer> {
+  const files = ensureFiles(kind)
   const parent = mkdtempSync(join(cacheDir, 'run-'))
   chmodSync(parent, 0o755)
   const folder = join(parent, 'root')
