@@ -33,7 +33,7 @@ describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_00
     writeFileSync(join(vm.folder, trusted), [...certificates, root].join('\n'))
     writeFileSync(join(vm.folder, 'root/.npmrc'), `registry=${npmRegistry()}\ncafile=${authorities}\n`)
     writeFileSync(
-      join(vm.folder, 'root/rpc.json'),
+      join(vm.folder, 'etc/rpc.json'),
       JSON.stringify({ chains: { devnet: { upstreams: [{ url: chain.href }] } } }),
     )
     // Only this test needs these settings: its authority, chain, mail server and npm registry.
@@ -41,7 +41,7 @@ describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_00
       SHOAL_ACME_DIRECTORY_URL: directory.href,
       SHOAL_ACME_CA_FILE: trusted,
       SHOAL_NETWORK_ALLOW: chain.host,
-      SHOAL_RPC_CONFIG: '/root/rpc.json',
+      SHOAL_RPC_CONFIG: '/etc/rpc.json',
       SHOAL_MAIL_URL: mailUrl,
       NODE_EXTRA_CA_CERTS: trusted,
       NPM_CONFIG_REGISTRY: npmRegistry(),
