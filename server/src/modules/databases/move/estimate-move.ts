@@ -18,7 +18,7 @@ import { placeOf } from './prepare-move.ts'
 import { createScratch, dropScratch, listScratch } from './scratch-store.ts'
 
 /** A measured estimate of a move. */
-export type MoveEstimate = {
+type MoveEstimate = {
   /** The size of all tables on the source. */
   bytes: number
   /** The size of the sample that was copied. */

@@ -7,8 +7,6 @@ import { estimateMove } from './estimate-move.ts'
 import { saveMovingTo, saveServer } from './move-store.ts'
 import { checkMove, checkRoom, createTarget, eraseCopy, MoveRefused, placeOf } from './prepare-move.ts'
 
-export type { MoveEstimate } from './estimate-move.ts'
-
 /** The copy of a database to which no program could have written since it was made. */
 export type MovingDatabase = {
   copied: Copied
