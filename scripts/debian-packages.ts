@@ -64,7 +64,7 @@ export const clusterPackages = [
 
 export type MissingPackage = {
   name: string
-  /** A sentence for users: which package is missing, why it could not be installed, and how to install it. */
+  /** A sentence for users: which package is missing, why it could not be installed or unpacked, and what to do. */
   sentence: string
   /** True if this user may install packages, but the installation failed. */
   isFailure: boolean
@@ -79,28 +79,35 @@ export async function ensurePackages(names: string[]): Promise<MissingPackage[]>
   const hasApt = existsSync('/usr/bin/apt-get')
   const mayInstall = hasApt && (sudo.length === 0 || (await runCommand('sudo', ['-n', 'true'])).code === 0)
   const aptGet = (...args: string[]) => run([...sudo, 'apt-get', ...args])
-  const problems: string[] = []
-  if (mayInstall) problems.push(await aptGet('update', '-q'))
+  const updateProblem = mayInstall ? await aptGet('update', '-q') : ''
+  const problems = new Map<string, string>()
   for (const required of missing) {
     if (required.isUnpacked ? !hasApt : !mayInstall) continue
     const message = `${required.isUnpacked ? 'Unpacking' : 'Installing'} ${required.name} for ${required.neededFor} (apt-get)`
     const work = required.isUnpacked
       ? () => unpack(required.name)
       : () => aptGet('install', '-y', '-q', '--no-install-recommends', required.name)
-    problems.push(await withProgress(message, `  Done: ${required.name}`, work))
+    problems.set(required.name, updateProblem + (await withProgress(message, `  Done: ${required.name}`, work)))
   }
   return missing
     .filter((required) => required.find() === null)
-    .map(({ name, neededFor }) => {
-      const reason = mayInstall
-        ? `apt-get failed: ${problems.join('').slice(-600)}`
-        : 'this user may not install packages'
-      const sentence = `${name}, for ${neededFor}, is not installed and ${reason}. To install it: apt-get install ${name}.`
-      return { name, sentence, isFailure: mayInstall }
+    .map(({ name, neededFor, isUnpacked }) => {
+      const obstacle = hasApt ? 'this user may not install packages' : 'this system has no apt-get'
+      const problem = problems.get(name)?.trim().slice(-600)
+      const failure = `${isUnpacked ? 'unpacking' : 'installing'} it failed: ${problem || 'its program was not found afterwards'}`
+      const reason = problem === undefined ? obstacle : failure
+      const remedy = isUnpacked
+        ? `Unpack the Debian package (apt-get download, dpkg-deb --extract) in ${unpackedFolder(name)}`
+        : `To install it: apt-get install ${name}`
+      return {
+        name,
+        sentence: `${name}, for ${neededFor}, is missing: ${reason}. ${remedy}.`,
+        isFailure: mayInstall,
+      }
     })
 }
 
-/** Like `ensurePackages`, for required packages. @throws if one is missing, with how to install it */
+/** Like `ensurePackages`, for required packages. @throws if one is missing, with the reason and the remedy */
 export async function requirePackages(names: string[]): Promise<void> {
   const missing = await ensurePackages(names)
   if (missing.length > 0) throw new Error(missing.map(({ sentence }) => sentence).join('\n'))
