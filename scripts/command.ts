@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { root } from './root.ts'
 
-/** `output`: of both stdout and stderr. */
+/** `output`: what the program wrote to stdout and stderr. */
 export type CommandResult = { code: number; output: string; elapsedMs: number }
 
 type CommandOptions = {

@@ -5,20 +5,20 @@ import { blocksOf, startPageMachine, type Block, type PageMachine } from '../sup
 const missing = missingForContainer()
 if (missing) console.log(`The tests of the pages about installing are skipped. ${missing}`)
 
-/** Blocks without a kind, for the machine of a developer, with the test that runs them. */
+/** Blocks without a kind, which is the word after `sh`. They are for a developer's machine; each has the test that runs it. */
 const testedElsewhere: Record<string, string> = {
   'npm start': 'scripts/test-fresh.ts',
   'npm run demo': 'e2e/client.test.ts, with the same client',
 }
 
-test('a test runs each block of commands', () => {
+test('every block of commands in the pages is covered by a test', () => {
   const untested = ['README.md', 'try-it.md', 'one-server.md', 'containers.md']
     .flatMap(blocksOf)
     .filter(({ kind, commands }) => kind === '' && !Object.hasOwn(testedElsewhere, commands.split('\n')[0] ?? ''))
   expect(untested).toEqual([])
 })
 
-/** Runs every command of the pages, in their order, on a Debian with systemd. */
+/** Runs every command of the pages, in their order, in a Debian container with systemd as process 1. */
 describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, () => {
   const version = '2.0.0'
   const authority = '/var/lib/caddy/.local/share/caddy/pki/authorities/local/root.crt'
@@ -32,7 +32,7 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
 
   const serverBlocks = blocksOf('one-server.md').filter(({ kind }) => kind === 'server' || kind === 'server caddy')
 
-  /** The blocks of these kinds in the page, up to the one that adds a token, and those after it. */
+  /** `serverBlocks`, split after the block that adds a token. */
   const [firstBlocks, lastBlocks] = (() => {
     const end = serverBlocks.findIndex(({ commands }) => commands.includes('shoal token add')) + 1
     return [serverBlocks.slice(0, end), serverBlocks.slice(end)]
@@ -61,7 +61,7 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
   })
 
   test('one server: a squid responds over HTTPS', async () => {
-    // Only this test needs these settings, for the chain and the mail server on this machine and the authority of Caddy.
+    // A real installation does not need these settings. They are for the chain and the mail server on this machine, and for Caddy's authority.
     const settings = {
       SHOAL_NETWORK_ALLOW: machine.chain.host,
       NODE_EXTRA_CA_CERTS: '/usr/local/share/authorities.pem',

@@ -22,8 +22,8 @@ if (missing) console.log(`The installation tests are skipped. ${missing}`)
 
 const versions = { first: '1.0.0', second: '1.1.0', broken: '1.2.0' }
 
-/** Installs, upgrades and removes Shoal on a Debian whose process 1 is systemd. */
-describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1_800_000 }, () => {
+/** Installs, upgrades and removes Shoal in a Debian container with systemd as process 1. */
+describe.skipIf(missing)('an installation as a systemd service', { timeout: 1_800_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-install-'))
   let debian: DebianContainer
   /** The URLs of the console and of the gateway. */
@@ -40,7 +40,7 @@ describe.skipIf(missing)('an installation as a service of systemd', { timeout: 1
     await debian.run(`mkdir -p ${parent} && tar -xzf /var/release.tar.gz -C ${parent}`)
     if (version !== versions.first) await debian.run(`mv ${parent}/${releaseName(versions.first)} ${parent}/${name}`)
     const path = `/var/releases/${version}/${name}`
-    // All releases come from one archive, because only their versions differ.
+    // All releases come from one archive, because they differ only in their versions and in what `change` does.
     await debian.run(
       `cd ${path} && sed -i 's/"version": "${versions.first}"/"version": "${version}"/' package.json server/package.json && ${change}`,
     )

@@ -96,7 +96,7 @@ describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
       'the version shows the warning',
       90_000,
     )
-    // These are the disks of both squids' programs, and those that the server keeps ready for the next programs.
+    // The folder has the disks of both squids' programs, and those that the server keeps ready for the next programs.
     expect(usedMiB('containers')).toBeLessThan(containerMiB + 3 * 8)
     await expectHealthyNeighbour()
   })

@@ -60,7 +60,7 @@ async function faultOf(call: BadCall): Promise<string | null> {
   // On a busy machine, Postgres may respond too late. The test limits the number of such responses below, since bad input must not cause them.
   if (statusCode === 503 && text.includes('DATABASE_UNAVAILABLE')) return null
   if (statusCode >= 500) return `${statusCode} ${text}`
-  // Node rejects such a request before it reaches the server.
+  // Node itself rejects a request with too large headers; it does not reach Shoal's code.
   if (statusCode === 431) return null
   if (!String(headers['content-type']).startsWith('application/json')) return `${statusCode} is not JSON: ${text}`
   const { error } = JSON.parse(text) as { error?: unknown }

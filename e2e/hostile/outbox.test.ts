@@ -9,7 +9,7 @@ import { startShoal, type Shoal } from '../support/shoal.ts'
 import { solveBotCheck } from '../support/solve-bot-check.ts'
 import { until } from '../support/until.ts'
 
-// Attacks of a squid on accounts. The squid runs in the network of the host (SHOAL_NETWORK=none), as on a host without nftables. It can
+// Attacks by a squid on accounts. The squid runs in the network of the host (SHOAL_NETWORK=none), as on a host without nftables. It can
 // reach the server like the operator's browser, so only keys and sessions protect the accounts.
 
 let shoal: Shoal
@@ -30,7 +30,7 @@ beforeAll(async () => {
   attack = async ({ path, headers, ...request }) => {
     const response = await fetch(`${shoal.gatewayUrl}/attackers/relay@v1/api/`, {
       method: 'POST',
-      // The headers are those of the operator's browser.
+      // The `host` header is that of the operator's browser.
       body: JSON.stringify({
         ...request,
         url: `http://127.0.0.1:${port}${path}`,
@@ -101,14 +101,14 @@ test('if a squid signs up with the email of a victim, the account stays unconfir
   const email = 'invited@victims.dev'
   const { org, api } = victims
   const invitation = await api.orgs.inviteMember({ params: { code: org }, body: { email, roleType: 'admin' } })
-  const accountOf = async (address: string) => {
+  const signUp = async (address: string) => {
     const turnstileToken = await solveBotCheck(shoal)
     const body = { email: address, fullName: 'Mallory', password: 'a password of the attacker', turnstileToken }
     const response = await attack({ method: 'POST', path: '/api/v1/auth/signup', body })
     expect(response.status).toBe(201)
     return payloadOf(response).token
   }
-  const session = await accountOf(email)
+  const session = await signUp(email)
   const link = await linkTo('/confirm-email', email)
 
   // The victim, or a mail program, opens the link in its current form and in that of earlier releases.
@@ -131,9 +131,9 @@ test('if a squid signs up with the email of a victim, the account stays unconfir
   const members = await api.orgs.listRoles({ params: { code: org } })
   expect(members.filter(({ status }) => status === 'accepted').map((member) => member.email)).toEqual([victims.email])
 
-  // Such a link confirms the account in the session that created it, so a user with access to the mailbox can sign up.
+  // The link confirms an account only in the session that created it; the owner of a mailbox can still sign up.
   const ownEmail = 'mallory@attackers.dev'
-  const ownSession = await accountOf(ownEmail)
+  const ownSession = await signUp(ownEmail)
   const code = (await linkTo('/confirm-email', ownEmail)).searchParams.get('code') ?? ''
   const confirm = { method: 'POST', path: '/api/v1/auth/email/confirm', body: { code } } as const
   expect((await attack({ ...confirm, headers: bearer(session) })).status).toBe(405)
@@ -147,13 +147,13 @@ test('stolen credentials of an account are invalid after the owner has recovered
   const created = await shoal
     .as(session)
     .user.createApiToken({ body: { name: 'stolen', expiresAt: null, scope: 'admin' } })
-  const readsSecrets = async (token: string) =>
+  const secretsStatus = async (token: string) =>
     (await attack({ path: `/api/v1/orgs/${org}/secrets`, headers: bearer(token) })).status
-  for (const stolen of [session, created.token, victims.token]) expect(await readsSecrets(stolen)).toBe(200)
+  for (const stolen of [session, created.token, victims.token]) expect(await secretsStatus(stolen)).toBe(200)
 
   await shoal.as('').auth.restore({ body: { email } })
   const { pathname } = await linkTo('/restore/confirm/', email)
   const token = pathname.split('/').at(-1) ?? ''
   await shoal.as('').auth.confirmRestore({ body: { token, password: 'a new password of the victim' } })
-  for (const stolen of [session, created.token, victims.token]) expect(await readsSecrets(stolen)).toBe(401)
+  for (const stolen of [session, created.token, victims.token]) expect(await secretsStatus(stolen)).toBe(401)
 })

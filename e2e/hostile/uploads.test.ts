@@ -65,7 +65,7 @@ async function send(org: Org, process: RoleProcess, bytes?: number) {
   return await response
 }
 
-test('an organization shares its limit of concurrent archives among all api processes, even if one is killed', async () => {
+test('the limit of an organization’s concurrent uploads applies to all api processes together, and uploads of a killed process no longer count', async () => {
   const [hostile, neighbour] = [await add('hostile'), await add('neighbour')]
   for (let sent = 0; sent < maxConcurrent; sent += 1) await begin(hostile, sent % 2 ? first : second)
   await until(() => partialFiles() === maxConcurrent, 'all uploads are in progress')
@@ -81,16 +81,16 @@ test('an organization shares its limit of concurrent archives among all api proc
   await first.end('SIGKILL')
   await until(
     async () => (await send(hostile, second)).status === 201,
-    'the uploads of the killed process do not count',
+    'the uploads of the killed process no longer count',
   )
-  // The uploads to the other process still do.
+  // The uploads to the other process still count.
   for (let sent = maxConcurrent / 2; sent < maxConcurrent; sent += 1) await begin(hostile, second)
-  await until(async () => (await send(hostile, second)).status === 429, 'the organization has all its uploads again')
+  await until(async () => (await send(hostile, second)).status === 429, 'the organization is at its limit again')
   await first.start()
   expect((await send(hostile, first)).status).toBe(429)
 })
 
-test('all archives that an organization sends in a day have a maximum size, whichever process receives them', async () => {
+test('the total size of the archives that an organization sends in a day is limited, whichever process receives them', async () => {
   const hostile = await add('heavy')
   for (const process of [first, second]) expect((await send(hostile, process, 1_400_000)).status).toBe(201)
   for (const process of [first, second]) {

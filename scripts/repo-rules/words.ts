@@ -42,7 +42,7 @@ function bannedWords(repo: Repo): string[] {
 export const wordRules: Rule[] = [
   {
     title: 'code and documents use plain words',
-    why: 'a reader who is new to the project understands them without a glossary',
+    why: 'a reader who is new to the project understands them',
     fix: 'name the actor, and use the words of docs/architecture.md',
     find: bannedWords,
     broken: {

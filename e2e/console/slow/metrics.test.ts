@@ -165,7 +165,7 @@ test('charts of a new version begin at its creation; dragging zooms in; the back
   await canvas('CPU usage').waitFor()
   // Charts of a new version begin at its creation, but show at least 15 minutes.
   const { createdAt } = await deployer.api.squids.get({ params: { code, reference: 'transfers@v1' } })
-  await waitForText(page, /^since created, \d+ (s|min)$/)
+  await waitForText(page, /^since creation, \d+ (s|min)$/)
   const shownFromMs = Math.min(Date.parse(createdAt), Date.now() - 15 * 60_000)
   const [firstRow] = await tableOf('CPU usage')
   expect(Math.abs(timeOf(firstRow?.['Time']) - shownFromMs)).toBeLessThan(3 * 60_000)

@@ -129,7 +129,7 @@ test('the pages of a version are accessible at every width', async () => {
   const flaws: string[] = []
   for (const [name, path, text] of [
     ['version', '/squids/transfers/slot', 'Canonical URL'],
-    ['metrics', '/squids/transfers/slot/metrics', /^since created/],
+    ['metrics', '/squids/transfers/slot/metrics', /^since creation/],
   ] as const) {
     await open(path)
     await waitForText(page, text)

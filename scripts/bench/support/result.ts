@@ -18,7 +18,7 @@ export function atLeast(bar: number, name: string, value: number, unit: string):
   return { name, value: rounded(value), unit, bar: `≥ ${bar}`, holds: value >= bar }
 }
 
-/** Returns the middle value, the upper one of two. @throws if the list is empty */
+/** Returns the middle value; for an even count, the upper of the two middle values. @throws if the list is empty */
 export function median(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted[Math.floor(sorted.length / 2)]

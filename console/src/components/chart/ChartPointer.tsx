@@ -2,11 +2,11 @@ import { cx } from '../../ui/classes.ts'
 import { Swatch } from './ChartLegend.tsx'
 import { formatPointTime, formatValue, type ChartData, type ChartScale } from './chart-data.ts'
 
-/** The position of the crosshair: the index of the data point and the distance from the left edge. */
+/** The position of the crosshair: the index of the data point, the distance from the left edge, and the width of the plot. */
 export type ChartCursor = {
   index: number
   leftPx: number
-  widthPx: number
+  plotWidthPx: number
   /** Label of the nearest line, in charts with many lines. */
   nearest: string | null
 }
@@ -17,7 +17,7 @@ const maxRows = 8
 type Props = { data: ChartData; scale: ChartScale; cursor: ChartCursor }
 
 /** The values at the crosshair, next to it. `accessibleValueAt` is the equivalent for screen readers. */
-export function ChartPointer({ data, scale, cursor: { index, leftPx, widthPx, nearest } }: Props) {
+export function ChartPointer({ data, scale, cursor: { index, leftPx, plotWidthPx, nearest } }: Props) {
   const time = data.times[index]
   if (time === undefined) return null
   const allRows = data.series.map((series, seriesIndex) => ({
@@ -26,12 +26,12 @@ export function ChartPointer({ data, scale, cursor: { index, leftPx, widthPx, ne
     value: series.values[index] ?? null,
   }))
   const rows = allRows.length > maxRows ? largest(allRows, nearest) : allRows
-  const isLeft = leftPx > widthPx / 2
+  const isLeftOfCrosshair = leftPx > plotWidthPx / 2
   return (
     <div
       aria-hidden
       className="pointer-events-none absolute top-1 z-10 rounded-md border border-line bg-canvas/95 px-2.5 py-1.5 text-xs shadow-overlay"
-      style={isLeft ? { right: widthPx - leftPx + 10 } : { left: leftPx + 10 }}
+      style={isLeftOfCrosshair ? { right: plotWidthPx - leftPx + 10 } : { left: leftPx + 10 }}
     >
       <p className="tabular mb-0.5 whitespace-nowrap text-ink-3">{formatPointTime(data, time)}</p>
       {rows.map(({ series, seriesIndex, value }) => (

@@ -98,7 +98,7 @@ export default function Plot({ onCursor, onFrame, keyboardIndex, ...input }: Pro
 }
 
 function cursorOf({ cursor: { idx, left = -1 }, over, width }: uPlot, nearest: string | null): ChartCursor | null {
-  return idx == null || left < 0 ? null : { index: idx, leftPx: over.offsetLeft + left, widthPx: width, nearest }
+  return idx == null || left < 0 ? null : { index: idx, leftPx: over.offsetLeft + left, plotWidthPx: width, nearest }
 }
 
 /** Fades the lines that are not highlighted. */

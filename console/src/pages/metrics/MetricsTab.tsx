@@ -77,7 +77,7 @@ function Metrics({ squid: { id, createdAt }, code }: { squid: Pick<Squid, 'id' |
         )}
         {isShortened && (
           <p className="text-sm text-ink-2" data-tip={`No data before ${formatDateTime(createdAt)}`}>
-            since created, {age}
+            since creation, {age}
           </p>
         )}
         {deployments.isError ? (

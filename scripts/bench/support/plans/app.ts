@@ -19,7 +19,7 @@ import { createLog } from '../../../../server/src/startup/log.ts'
 import { sendableJobs } from '../../../../server/src/startup/sendable-jobs.ts'
 
 /** Stores sealed columns in plain text, so that SQL statements can fill them. */
-const identitySealer: Sealer = { seal: (plain) => plain, open: (sealed) => sealed, isCurrent: () => true }
+const plainTextSealer: Sealer = { seal: (plain) => plain, open: (sealed) => sealed, isCurrent: () => true }
 
 /** The host name of the gateway, for which it orders a certificate. */
 export const gatewayName = 'squids.example.com'
@@ -59,7 +59,7 @@ export async function openBenchApp(databaseUrl: string, filledVersions: number):
     logsDatabase: database,
     databaseHosts: singleHost(database),
     jobs,
-    sealer: identitySealer,
+    sealer: plainTextSealer,
     artifacts: await openArtifactStore(config, () => installationPrefix(database.db)),
     uploadLocks: openLocks(database, lockSpaces.uploads),
     directory: refusingFilledVersions(runtime.directory, filledVersions),

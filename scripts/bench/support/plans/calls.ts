@@ -14,7 +14,7 @@ import { samples, type Sample, type SampleContext } from './samples.ts'
 type HttpApp = Awaited<ReturnType<typeof createHttpApp>>
 
 /** An organization, with the ids that its endpoints need in their paths. */
-export type Subject = {
+export type OrgUnderTest = {
   id: number
   code: string
   /** The token of an administrator. */
@@ -50,19 +50,19 @@ const skippedEndpoints = ['squids.exportDatabase']
 const isEndless = (e: Endpoint) => e.kind === 'lines'
 
 /** Calls every endpoint that changes nothing, with all its queries. @throws if a call fails, see `call` */
-export async function callReads(http: HttpApp, recorder: PlanRecorder, subject: Subject): Promise<void> {
+export async function callReads(http: HttpApp, recorder: PlanRecorder, org: OrgUnderTest): Promise<void> {
   const failures: string[] = []
   for (const [name, e] of endpointsOf(contract)) {
     if (e.isChange || skippedEndpoints.includes(name)) continue
-    const token = isForOperators(e) ? subject.operator.token : subject.token
+    const token = isForOperators(e) ? org.operator.token : org.token
     for (const query of ['', ...(queriesByEndpoint[name] ?? [])])
       for (const parameter of name === 'monitoring.query' ? monitoringQueries : [''])
         failures.push(
-          ...(await call(http, recorder, name, subject.code, {
+          ...(await call(http, recorder, name, org.code, {
             query,
             sample: {
               token,
-              params: { ...subject.params, query: parameter },
+              params: { ...org.params, query: parameter },
             },
           })),
         )
@@ -78,7 +78,7 @@ export async function callReads(http: HttpApp, recorder: PlanRecorder, subject: 
 export async function callChanges(
   http: HttpApp,
   recorder: PlanRecorder,
-  subject: Subject,
+  org: OrgUnderTest,
   { makeMember, ...context }: Omit<SampleContext, 'orgId' | 'caller'> & { makeMember: () => Promise<TestUser> },
 ): Promise<void> {
   const changes = endpointsOf(contract).filter(([, e]) => e.isChange)
@@ -87,12 +87,12 @@ export async function callChanges(
   const failures: string[] = []
   for (const [name, e] of ordered)
     for (const prepare of samples[name] ?? [async () => ({})]) {
-      const caller = isForOperators(e) ? subject.operator : await makeMember()
-      const { params, token = caller.token, body }: Sample = await prepare({ ...context, orgId: subject.id, caller })
-      const sample = { token, params: { ...subject.params, ...params }, body }
-      failures.push(...(await call(http, recorder, name, subject.code, { sample })))
+      const caller = isForOperators(e) ? org.operator : await makeMember()
+      const { params, token = caller.token, body }: Sample = await prepare({ ...context, orgId: org.id, caller })
+      const sample = { token, params: { ...org.params, ...params }, body }
+      failures.push(...(await call(http, recorder, name, org.code, { sample })))
       if (name === 'operators.openSupport')
-        failures.push(...(await call(http, recorder, 'orgs.get', subject.code, { sample })))
+        failures.push(...(await call(http, recorder, 'orgs.get', org.code, { sample })))
     }
   if (failures.length > 0) throw new Error(failures.join('\n'))
 }

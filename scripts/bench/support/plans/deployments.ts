@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { contract, createClient } from '../../../../contract/src/index.ts'
 import { deploy, waitForDeployment } from '../../../../e2e/support/deploy.ts'
 import { squidFiles } from '../../../../server/src/modules/deployments/testing/squid-files.ts'
-import type { Subject } from './calls.ts'
+import type { OrgUnderTest } from './calls.ts'
 
-type Targets = { url: string; gatewayUrl: string; subject: Subject }
+type Targets = { url: string; gatewayUrl: string; org: OrgUnderTest }
 
-/** Writes a squid for the sim runtime. It has no database, since no Postgres allows the connections that 10,000 versions need. */
+/** Writes a squid for the sim runtime. It has no database, since the benchmark has 10,000 versions, more than any Postgres has connections for. */
 function writeSquid(): string {
   const project = mkdtempSync(join(tmpdir(), 'squid-'))
   for (const [file, content] of Object.entries(squidFiles({ hasPostgres: false })))
@@ -16,8 +16,8 @@ function writeSquid(): string {
   return project
 }
 
-/** Deploys a version, sends requests to it, and performs every change on it: update, restart, rollback, hibernation, deletion. */
-export async function deployAndChange({ url, gatewayUrl, subject: { code, token } }: Targets): Promise<void> {
+/** Deploys a version, sends requests to it, to `/rpc` and to `/portal`, and performs every change on it: update, restart, rollback, hibernation, deletion. */
+export async function deployAndChange({ url, gatewayUrl, org: { code, token } }: Targets): Promise<void> {
   const api = createClient(contract, { baseUrl: `${url}/api`, token: () => token })
   const deployer = { shoal: { url }, org: code, token, api, project: writeSquid() }
   const untilFinished = async (id: number) => {

@@ -1,4 +1,4 @@
-/** SQL statements that insert a status page for each organization, with three tags, 90 days and twenty incidents. Some have an alert that opens an incident. */
+/** SQL statements that insert a status page for each organization, with three tags, 90 days and twenty incidents. One organization in twenty has an alert that opens an incident. */
 export const statusPages = [
   `insert into status_pages (org_id, is_enabled, title, slug, alert_kinds) select id, true, 'Status', 'status-' || id, '["STALLED"]' from orgs`,
   // Times in whole seconds and minutes, because the server adds their differences, in milliseconds, to integer columns.

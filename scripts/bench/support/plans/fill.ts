@@ -34,7 +34,7 @@ const packageJson = {
 const emptyFileList = gzipSync(JSON.stringify({ files: [], isComplete: true })).toString('hex')
 const jsonLiteral = (value: unknown) => `'${JSON.stringify(value).replaceAll("'", "''")}'`
 
-/** SQL expression of the workload of version `s`, as the identity sealer stores it. */
+/** SQL expression of the workload of version `s`, in plain text. */
 const workload = `json_build_object('id', s.id || '.1', 'tenant', s.org_id::text, 'version', s.id::text, 'image', s.image, 'containers',
   (select json_agg(json_build_object('name', name, 'command', json_build_array('node'), 'env', json_build_object('SQUID_ID', s.id::text),
     'resources', json_build_object('cpuCores', 0.25, 'memoryBytes', 268435456), 'restart', case when name = 'api' then 'always' else 'on-failure' end,
@@ -206,7 +206,8 @@ const partitioned = {
 
 /**
  * Fills an empty database with the rows of an installation of `versions` versions: organizations, users, deployments, observations,
- * logs, metrics, usage, alerts, status pages and domains. Sealed columns are in plain text, for an app with the identity sealer.
+ * logs, metrics, usage, alerts, status pages and domains. Sealed columns are in plain text, for an app
+ * whose sealer stores values in plain text.
  */
 export async function fillInstallation(pool: Pool, versions: number): Promise<void> {
   const orgs = Math.max(2, Math.round(versions / versionsPerOrg))

@@ -33,7 +33,7 @@ import { userJobs } from '../../../../server/src/modules/user/index.ts'
 import { retentionJobs } from '../../../../server/src/startup/retention.ts'
 import { createFactories, type TestUser } from '../../../../server/src/testing/make.ts'
 import { solveBotCheck } from '../../../../server/src/testing/solve-challenge.ts'
-import { callChanges, callReads, type Subject } from './calls.ts'
+import { callChanges, callReads, type OrgUnderTest } from './calls.ts'
 import { deployAndChange } from './deployments.ts'
 import type { PlanRecorder } from './recorder.ts'
 import { samplePassword } from './samples.ts'
@@ -52,7 +52,7 @@ export async function runEverything(app: WorkerApp, recorder: PlanRecorder): Pro
     stack.defer(async () => void (await running.close()))
     return running
   }
-  const subjects = await makeSubjects(app)
+  const orgsUnderTest = await makeOrgsUnderTest(app)
   await startContainers(app)
   recorder.start()
   stack.defer(() => recorder.stop())
@@ -74,7 +74,7 @@ export async function runEverything(app: WorkerApp, recorder: PlanRecorder): Pro
   const http = await createHttpApp(app)
   stack.defer(() => http.close())
 
-  for (const subject of subjects) await callReads(http, recorder, subject)
+  for (const org of orgsUnderTest) await callReads(http, recorder, org)
   await recorder.as('status page', () => publicPagesOf(app).find(statusPageSlug, 'html'))
   await recorder.as('TLS', () => findForHandshakes(app))
   await recorder.as('server metrics', () => metricsOf(app).registry.metrics())
@@ -89,8 +89,8 @@ export async function runEverything(app: WorkerApp, recorder: PlanRecorder): Pro
   await new Promise<void>((done) => void gatewayServer.listen(0, '127.0.0.1', done))
   stack.defer(() => void gatewayServer.close())
   const gatewayUrl = `http://127.0.0.1:${(gatewayServer.address() as AddressInfo).port}`
-  const [, averageOrg] = subjects
-  await deployAndChange({ url, gatewayUrl, subject: averageOrg })
+  const [, averageOrg] = orgsUnderTest
+  await deployAndChange({ url, gatewayUrl, org: averageOrg })
   const make = createFactories(app)
   const makeMember = () => make.member(averageOrg, 'admin')
   const cardForm = (hasCard: boolean) => openCardForm(createApi(url, averageOrg.token), averageOrg.code, hasCard)
@@ -130,10 +130,10 @@ async function startContainers({ database, runtime }: WorkerApp): Promise<void> 
 }
 
 /** Returns the largest organization, and one of average size, each with the token of an administrator. */
-async function makeSubjects(app: WorkerApp): Promise<[Subject, Subject]> {
+async function makeOrgsUnderTest(app: WorkerApp): Promise<[OrgUnderTest, OrgUnderTest]> {
   const make = createFactories(app)
   const operator: TestUser = await make.operator({ password: samplePassword })
-  const subject = async (id: number): Promise<Subject> => {
+  const orgWithId = async (id: number): Promise<OrgUnderTest> => {
     const { token } = await make.member({ id }, 'admin')
     const { rows } = await app.database.pool.query<Record<string, string>>(
       `select o.code, s.id::text as "squidId", s.name || '@' || s.slot as reference, s.name, to_char(now(), 'YYYY') as year,
@@ -157,7 +157,7 @@ async function makeSubjects(app: WorkerApp): Promise<[Subject, Subject]> {
     }
     return { id, code, token, operator, params }
   }
-  return [await subject(1), await subject(2)]
+  return [await orgWithId(1), await orgWithId(2)]
 }
 
 /** Reads the rows that the public ports need for TLS handshakes and ACME challenges, for domains that `fill-domains.ts` inserts. */
