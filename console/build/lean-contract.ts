@@ -6,7 +6,7 @@ const endpointsFile = /[\\/]console[\\/]src[\\/]api[\\/](operator-)?endpoints\.t
 
 /**
  * Keeps zod and the schemas (28 KB, brotli) out of pages without validation:
- * - `api/endpoints.ts` and `api/operator-endpoints.ts` run during the build, and the browser receives only their names and paths;
+ * - `api/endpoints.ts` and `api/operator-endpoints.ts` run during the build, and the browser receives only the names and paths of the endpoints;
  * - the contract's files contain only declarations, so the bundler may drop each unused constant.
  */
 export function leanContract(): Plugin {

@@ -13,7 +13,7 @@ type CallPart<Name extends string, S extends z.ZodType> =
       ? { [N in Name]?: z.input<S> }
       : { [N in Name]: z.input<S> }
 
-/** The arguments of a call. It has only the parts that the endpoint declares; a part whose fields are all optional is itself optional. */
+/** The arguments of a call: only the parts that the endpoint declares. A part whose fields are all optional is itself optional. */
 export type CallOf<E extends Endpoint> = CallPart<'params', E['params']> &
   CallPart<'query', E['query']> &
   CallPart<'body', E['body']>

@@ -9,7 +9,7 @@ export type RpcChainType = (typeof rpcChainTypes)[number]
 export { rpcTokenPlaceholder } from './rpc-token.ts'
 
 export const RpcChain = z.object({
-  /** The network name of manifests without `.http`. */
+  /** The network name as in manifests, but without the suffix `.http`: `eth` for `eth.http`. */
   id: z.string(),
   title: z.string(),
   /** A URL, or a path on this origin. Null if there is no icon; the console then shows the first letter of the title. */
@@ -28,7 +28,7 @@ export const RpcUpstream = z.object({
   name: z.string(),
   isHealthy: z.boolean(),
   isArchive: z.boolean(),
-  /** The last head of the node whose block it has returned; null before its first response. */
+  /** The latest head for which the node has returned the block itself; null before the first one. */
   headBlock: z.number().nullable(),
   finalizedBlock: z.number().nullable(),
   latencyP50Ms: z.number().nullable(),

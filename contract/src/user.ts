@@ -30,9 +30,9 @@ export const User = z.object({
   isOperator: z.boolean(),
   policyAccepted: z.boolean(),
   onboardingForm: OnboardingForm.nullable(),
-  /** The playground first, then by name (spec 3). An organization that an operator reads as support comes last. */
+  /** The playground first, then by name (spec 3). An organization that the operator is viewing for support comes last. */
   organizations: z.array(Org),
-  /** The organization that an operator reads as support in this session. */
+  /** The organization that the operator is viewing for support in this session. */
   support: z.object({ code: z.string(), until: Time }).nullable(),
   /** The announced maintenance; null after its end. */
   maintenance: Maintenance.nullable(),
@@ -40,7 +40,7 @@ export const User = z.object({
 export type User = z.infer<typeof User>
 
 export const Invitation = z.object({
-  /** The id of the role that the invitation offers; `acceptInviteId` in links. */
+  /** The id of the invitation; `acceptInviteId` in links. */
   id: Id,
   organization: z.object({ code: z.string(), name: z.string().nullable() }),
   invitedBy: z.object({ email: z.string(), fullName: z.string() }).nullable(),
@@ -115,7 +115,7 @@ export const user = {
     payload: z.object({
       success: z.boolean(),
       ended: EndedCredentials,
-      /** Providers that can still sign in to the account. */
+      /** Providers with which the user can still sign in. */
       providers: z.array(z.enum(oauthProviders)),
     }),
     rateLimit: { calls: 20, perMs: 10 * minute },

@@ -43,8 +43,8 @@ test('while the server stays unavailable, each refetch after the first load send
   expect(fetchMock).toHaveBeenCalledTimes(3)
 })
 
-test('during an announced maintenance, a new tab shows it after one request, and an open page keeps its session and records no outage', async () => {
-  const maintenance = Response.json({ error: 'A disk is replaced.', code: 'MAINTENANCE' }, { status: 503 })
+test('during announced maintenance, a new tab is unavailable after one request, and an open page keeps its session and records no outage', async () => {
+  const maintenance = Response.json({ error: 'A disk is being replaced.', code: 'MAINTENANCE' }, { status: 503 })
   fetchMock.mockImplementation(async () => maintenance.clone())
   expect(await createQueryClient().fetchQuery(sessionQuery)).toEqual({ status: 'unavailable' })
   expect(fetchMock).toHaveBeenCalledTimes(1)
@@ -52,7 +52,7 @@ test('during an announced maintenance, a new tab shows it after one request, and
   const client = createQueryClient()
   fetchMock.mockImplementationOnce(async () => respond(200))
   const session = await client.fetchQuery(sessionQuery)
-  await expect(client.fetchQuery({ ...sessionQuery, staleTime: 0 })).rejects.toThrow('A disk is replaced.')
+  await expect(client.fetchQuery({ ...sessionQuery, staleTime: 0 })).rejects.toThrow('A disk is being replaced.')
   expect(client.getQueryData(sessionQuery.queryKey)).toEqual(session)
   expect(hasFailed()).toBe(false)
 })

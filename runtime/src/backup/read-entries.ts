@@ -6,7 +6,7 @@ import type { TarEntry } from './tar-stream.ts'
 const CHUNK_BYTES = 1 << 18
 
 /**
- * Returns the tar entry `path` of the file at `absolute`; null if it is not a regular file. The file is opened only when the entry is
+ * Returns a tar entry named `path` for the file at `absolute`; null if it is not a regular file. The file is opened only when the entry is
  * written.
  */
 export async function fileEntry(absolute: string, path: string): Promise<TarEntry | null> {

@@ -23,7 +23,7 @@ export type ImageRecord = ImageManifest & {
 export type ImageStore = {
   /** Returns null when the image does not exist, or its toolchain is no longer installed. */
   find(image: string): Promise<ImageRecord | null>
-  /** Atomically stores the tree `app` as an image. Keeps an existing image with the same name. */
+  /** Atomically stores the tree `app` as an image. Keeps an existing image with the same name, unless `find` returns null for it. */
   store(image: string, app: string, record: ImageRecord): Promise<void>
   remove(image: string): Promise<void>
   list(): Promise<StoredImage[]>

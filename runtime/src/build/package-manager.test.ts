@@ -62,7 +62,7 @@ describe('the package manager', () => {
 
   test('reports which of two lockfiles is used', async () => {
     const { notes } = await choose({ 'package-lock.json': '{}', 'yarn.lock': YARN_1 })
-    expect(notes).toEqual(['Installing from package-lock.json; yarn.lock is not used'])
+    expect(notes).toEqual(['Installing from package-lock.json, ignoring yarn.lock'])
   })
 
   test('the manifest takes precedence over the packageManager field', async () => {

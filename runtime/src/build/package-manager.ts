@@ -54,7 +54,7 @@ export async function choosePackageManager(
     throw missingLockfile(requested, lockfiles[0]?.name ?? null)
   }
   const others = lockfiles.filter(({ manager }) => manager !== chosen.manager).map(({ name }) => name)
-  const notes = others.length > 0 ? [`Installing from ${chosen.name}; ${others.join(' and ')} is not used`] : []
+  const notes = others.length > 0 ? [`Installing from ${chosen.name}, ignoring ${others.join(' and ')}`] : []
   const text = await readTextFile(root, chosen.name, MAX_LOCKFILE_BYTES)
   if (text === null) {
     throw new BuildFailure(
@@ -141,7 +141,7 @@ function chooseTool(
     const supported = [...new Set(tools.flatMap(({ reads }) => reads))].sort((a, b) => a - b).join(', ')
     throw new BuildFailure(
       'REQUIRED_SOURCE_FILE_INVALID',
-      `${lockfile?.name ?? ''} has format ${quoted(String(version))}; ${supported} are supported. Create it again with another version of the package manager.`,
+      `${lockfile?.name ?? ''} has ${version === null ? 'an unknown format' : `format ${version}`} (supported: ${supported}). Create it again with another version of the package manager.`,
     )
   }
   return tool

@@ -140,7 +140,7 @@ describe('the cache', () => {
     for (const key of ['a', 'b', 'c']) {
       await store('acme', key, 100)
     }
-    // File times track the last use, and `a` was used last.
+    // File times record the last use: `c` is the oldest, then `b`. The next call uses `a`.
     execFileSync('touch', ['-d', '2020-01-02', ...(await entryFiles('b'))])
     execFileSync('touch', ['-d', '2020-01-01', ...(await entryFiles('c'))])
     await has('acme', 'a')

@@ -3,7 +3,7 @@ export type Tool = {
   name: string
   version: string
   integrity: string
-  /** The commands in its package.json. npm creates only those that the lockfile lists. */
+  /** The commands in its package.json. npm links only the commands that the lockfile lists. */
   bin?: Record<string, string>
 }
 

@@ -6,8 +6,8 @@ import type { EgressTarget } from './objects/network-policy.ts'
 const SERVICE = /^[a-z0-9-]+\.([a-z0-9-]+)\.svc(\.|$)/
 
 /**
- * Returns what pods may reach. A service of the cluster becomes the pods of its namespace at this port, since network policies apply to
- * the pods behind a service, not to its address. Skips names without an IPv4 address.
+ * Returns what pods may reach. For a service of the cluster, returns all pods of its namespace at the target's port, since network
+ * policies apply to the pods behind a service, not to its address. Skips names without an IPv4 address.
  */
 export async function egressTargets(targets: NetworkTarget[]): Promise<EgressTarget[]> {
   const services = targets.flatMap(({ host, port }) => {

@@ -34,7 +34,7 @@ describe('npx in a container', () => {
       return response.end(JSON.stringify(document))
     })
     await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve))
-    // Uses the host's network, because a container in its own network could not reach the registry of this test.
+    // `none`: no separate network. In its own network, the container could not reach the registry of this test.
     host = await openProcessHarness({}, { network: 'none' })
     const toolchain = await testToolchain()
     makeImage(host.options.imagesDir, 'squid', 'console.log("installed")', {
@@ -84,7 +84,7 @@ describe('npx in a container', () => {
     expect(downloads()).toEqual([])
   })
 
-  test('downloads it when the squid requests that', async () => {
+  test('downloads such a package when the squid sets npm_config_yes', async () => {
     const { exitCode, output } = await runNpx([name, 'apply'], { npm_config_yes: 'true' })
     expect({ exitCode, output }).toMatchObject({ exitCode: 0, output: expect.arrayContaining(['hijacked']) })
     expect(downloads()).toHaveLength(1)

@@ -23,7 +23,7 @@ export const databaseSettings = {
     .string()
     .optional()
     .describe(
-      'A separate Postgres for the databases of squids, or several, separated by commas or spaces; its role must be able to create roles and databases. Default: their own embedded one; with DATABASE_URL, the Postgres of the control plane. See “Several Postgres servers for squids” below.',
+      'A separate Postgres for the databases of squids, or several, separated by commas or spaces; its role must be able to create roles and databases. Default: a separate embedded Postgres; if DATABASE_URL is set, the Postgres of the control plane. See “Several Postgres servers for squids” below.',
     ),
   SHOAL_LOGS_DATABASE_URL: z
     .string()
@@ -52,11 +52,11 @@ export const databaseSettings = {
 
 /** A Postgres server with databases of squids. */
 export type SquidServer = {
-  /** Identifies the server in rows, so it may get another address. */
+  /** Identifies the server in rows, so that its URL can change. */
   name: string
   /** Without the parameters `shoal_*`. */
   url: string
-  /** New databases go to the server where weight × room is highest. */
+  /** New databases go to the server where the weight times the number of databases that still fit is highest. */
   weight: number
   /** Maximum number of databases; null: only its connections limit them. */
   room: number | null
@@ -103,8 +103,8 @@ function parseServer(text: string, index: number): SquidServer {
   const position = `URL ${index + 1} of ${setting}`
   const url = URL.canParse(text) ? new URL(text) : null
   // Without this check, a URL in an unknown form would be parsed as the path of the URL before it.
-  const isOne = !/\s/.test(text) && text.split('://').length === 2
-  if (!url || !isOne || !/^postgres(ql)?:$/.test(url.protocol))
+  const isSingleUrl = !/\s/.test(text) && text.split('://').length === 2
+  if (!url || !isSingleUrl || !/^postgres(ql)?:$/.test(url.protocol))
     return refuse(`${position} must be like postgres://user:password@host:5432/postgres. (Its value is not shown.)`)
   const parameters = new Map([...url.searchParams].filter(([key]) => key.startsWith('shoal_')))
   for (const key of parameters.keys()) url.searchParams.delete(key)

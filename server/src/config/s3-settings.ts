@@ -14,7 +14,7 @@ export const s3Settings = {
     .url({ protocol: /^https?$/ })
     .optional()
     .describe(
-      'URL of an S3 server such as Ceph, Garage or SeaweedFS, which gets the bucket in the path of requests. Unset: AWS.',
+      'URL of an S3 server such as Ceph, Garage or SeaweedFS; requests have the bucket in their path. Unset: AWS.',
     ),
   SHOAL_S3_REGION: z.string().default('us-east-1').describe('Region of the bucket.'),
   SHOAL_S3_ACCESS_KEY: z
@@ -36,7 +36,7 @@ export type S3Settings = {
 
 type Values = z.output<z.ZodObject<typeof s3Settings>>
 
-/** Returns the settings of the bucket; null if there is none. @throws InvalidSettingError if a setting lacks the one that it needs */
+/** Returns the settings of the bucket; null if there is none. @throws InvalidSettingError if a setting is set without another one that it requires */
 export function parseS3Settings(values: Values): S3Settings | null {
   const { SHOAL_S3_ACCESS_KEY: accessKeyId, SHOAL_S3_SECRET_KEY: secretAccessKey, SHOAL_S3_ENDPOINT: endpoint } = values
   if (values.SHOAL_S3_BUCKET === undefined) {

@@ -8,7 +8,7 @@ import 'graphiql/graphiql.css'
 import './graphiql.css'
 import type { Fetcher } from './fetcher.ts'
 
-// The menus of GraphiQL insert style elements, with the nonce of this variable.
+// The menus of GraphiQL insert style elements with the nonce in `__webpack_nonce__`.
 const nonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 

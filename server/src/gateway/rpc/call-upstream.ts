@@ -43,7 +43,7 @@ export class UpstreamCaller {
     for (let tries = 0; tries < maxTries; tries += 1) {
       const first =
         this.#pool.pick(request.policy, request.method, tried) ??
-        // Waits for a node, except after an error. After a null result it may help: a node may be about to import the block.
+        // Waits for a node, except after an error. After a null result, waiting may help: a node may be about to import the block.
         (lastOutcome?.kind === 'error' ? null : await this.#pool.waitFor(request.policy, request.method, tried))
       if (!first) break
       tried.add(first)
@@ -94,7 +94,7 @@ export class UpstreamCaller {
       const { isSafe } = request.policy
       const text = isSafe
         ? `No node of ${this.#pool.chain.title} could execute the call. Error of the last one tried: ${failure.message}.`
-        : `The node of ${this.#pool.chain.title} did not respond: ${failure.message}. The call may have been executed.`
+        : `The call to a node of ${this.#pool.chain.title} failed: ${failure.message}.${failure.wasSent ? ' It may have been executed.' : ''}`
       const outcome = gatewayError(codes.unavailable, text)
       return { kind: 'inconclusive', outcome, from: upstream, maySendAgain: isSafe || !failure.wasSent }
     } finally {

@@ -89,7 +89,8 @@ export function SettingsForm({ code, page }: { code: string; page: StatusPage })
             <fieldset className="flex flex-col gap-2.5">
               <legend className={cx(labelClass, 'mb-1.5')}>Alerts that open an incident</legend>
               <p className="text-sm text-ink-3">
-                With a fixed text, never with the reason of the alert. The incident is resolved when the alert ends.
+                The incident has a fixed text and never shows the reason for the alert. It is resolved when the alert
+                ends.
               </p>
               {statusAlertKinds.map((kind) => (
                 <Checkbox

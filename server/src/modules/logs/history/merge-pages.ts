@@ -2,8 +2,8 @@ import type { Direction, LinePosition, StoredLine } from '../lines-store.ts'
 import type { HistoryPage } from './read-history.ts'
 
 /**
- * Merges the pages that several databases returned for one query, of which each may have any of the lines, into one page. It ends where
- * the first of the pages ends, because the database of that page may have further lines from there on.
+ * Merges the pages that several databases returned for one query into one page. Any line may be in any of the databases. The page ends
+ * where the first of the pages ends, because the database of that page may have further lines from there on.
  */
 export function mergePages(
   pages: HistoryPage[],
@@ -24,6 +24,6 @@ export function mergePages(
   }
 }
 
-/** Compares positions in the order by time, then arrival. */
+/** Orders positions by time, then by arrival. */
 export const compareBy = (direction: Direction) => (a: LinePosition, b: LinePosition) =>
   (a.atMs - b.atMs || a.seq - b.seq) * (direction === 'asc' ? 1 : -1)

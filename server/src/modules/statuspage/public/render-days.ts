@@ -51,7 +51,7 @@ export function renderTroubles(days: PublicDay[]): string {
   if (troubled.length === 0) return ''
   const items = troubled.slice(0, maxListedDays).map(textOf)
   const more = troubled.length - maxListedDays
-  if (more > 0) items.push(`and ${more} before`)
+  if (more > 0) items.push(`and ${more} earlier`)
   return `<details class="m"><summary>${troubled.length === 1 ? '1 day' : `${troubled.length} days`} with trouble</summary>${items.join('<br>')}</details>`
 }
 
