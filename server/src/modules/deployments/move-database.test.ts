@@ -162,6 +162,9 @@ test('if the target does not respond during the copy, the version runs on the so
 
 test('if the source could have been written to before the switch, the version runs on the source again', async () => {
   await query('create table blocks as select 1 as height')
+  await worker.close()
+  // The switch waits this long for the next generation, so that the lock is lost before it.
+  worker = t.startWorker(t.app, { healthyForMs: 10_000 })
   const deployment = await start()
   await lineOf(deployment, 'The copy is equal')
   await t.app.database.pool.query(
@@ -201,7 +204,7 @@ test.each([
   expect(await hasDatabase('main')).toBe(false)
   await until(async () => expect(await runsProcessor()).toBe(true))
   expect(await portOf()).toBe(String(second.port))
-  expect((await find(deployment)).attempt).toBe(2)
+  expect((await find(deployment)).attempt).toBeGreaterThanOrEqual(2)
 })
 
 test('a hibernated version is moved, stays hibernated, and starts with the copy', async () => {
