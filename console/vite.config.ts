@@ -34,12 +34,12 @@ const chunks = [
   // The frame of all pages behind the session gate, and small parts that most of them use.
   {
     name: 'layout',
-    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|failed-first-deployments|long-list|poll|roles|seed|squids|version)|src\/components\/(access|DialogHost|open-dialog|copy-with-toast|local-list|deployment-title|EmptyState|LazyDialog|LazySelect|LinkButton|NavTabs|PageHeader|QueryView|RelativeTime|StatusDot|data-table\/url-state|squid\/(sync|SquidStatus|FailedDeployMark|failed-deploy|status-reason))\.tsx?$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(action|Badge|Card|copy-text|Kbd|ProgressBar|SearchField|control-classes|selection-text)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|eye|eye-off|play)\.m?js$/,
+    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|failed-first-deployments|long-list|poll|roles|seed|squids|version)|src\/components\/(access|DialogHost|open-dialog|deployment-title|EmptyState|LazyDialog|LazySelect|LinkButton|NavTabs|PageHeader|QueryView|RelativeTime|StatusDot|data-table\/url-state|squid\/(sync|SquidStatus|FailedDeployMark|failed-deploy|status-reason))\.tsx?$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(action|Badge|Card|copy-text|Kbd|ProgressBar|SearchField|control-classes|selection-text)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|eye|eye-off|play)\.m?js$/,
   },
   // Tables and the actions of rows. Pages without a table do not load it.
   {
     name: 'table',
-    test: /src\/components\/(data-table\/|(ActionButton|actions|AlertSeverity)\.tsx?|squid\/(endpoint-of|use-version-actions|version-actions)\.tsx?)|src\/api\/pages|lucide-react\/dist\/esm\/icons\/(ellipsis|pencil|rotate-cw|undo-2)\.m?js$|node_modules\/@tanstack\/(react-virtual|virtual-core)\//,
+    test: /src\/components\/(data-table\/|(ActionButton|actions|AlertSeverity|copy-with-toast|local-list)\.tsx?|squid\/(endpoint-of|use-version-actions|version-actions)\.tsx?)|src\/api\/pages|lucide-react\/dist\/esm\/icons\/(ellipsis|pencil|rotate-cw|undo-2)\.m?js$|node_modules\/@tanstack\/(react-virtual|virtual-core)\//,
   },
   // Code that the tabs and dialogs of the operator's console share.
   {

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { BuildFailure } from '../builder.ts'
-import { quoted } from './archive-rules.ts'
 import { readTextFile } from './manifest-file.ts'
 import { type ManagerTool, PNPM_TOOLS, type Tool, YARN_BERRY_TOOLS, YARN_CLASSIC } from './tools.ts'
 
