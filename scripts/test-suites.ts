@@ -38,6 +38,7 @@ const slowOnly = [
   'runtime/src/process/network/pasta-network.test.ts',
   'server/src/doctor/doctor.test.ts',
   'server/src/modules/alerts/rules/month.test.ts',
+  'server/src/modules/deployments/move-database.test.ts',
   'server/src/startup/open-postgres.test.ts',
   ...pebbleSuites,
 ]
