@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { processesOfMachines, runProgram } from '../../scripts/kubernetes/machine.ts'
+import { firstProcessOf, runProgram } from '../../scripts/kubernetes/machine.ts'
 import { controlAddress, nodes } from '../../scripts/kubernetes/network.ts'
 import { registryHosts } from '../../scripts/kubernetes/node.ts'
 import { kubectl, nodeNames, tryKubectl } from './kubernetes.ts'
@@ -15,7 +15,7 @@ export const hasOwnNodes = process.env['SHOAL_TEST_KUBE'] !== undefined
  * the node is ready.
  */
 export function cutOff(node: string, addresses: string[] = []): () => void {
-  const target = `--net=/proc/${processOf(node)}/ns/net`
+  const target = `--net=/proc/${firstProcessOf(node)}/ns/net`
   const route = (action: 'add' | 'delete') => {
     for (const address of [controlAddress, ...addresses])
       runProgram('nsenter', [target, 'ip', 'route', action, 'blackhole', `${address}/32`])
@@ -41,17 +41,6 @@ export function trustRegistry(host: string): void {
     writeFileSync(join(folder, 'hosts.toml'), registryHosts(host))
     onTestFinished(() => rmSync(folder, { recursive: true }))
   }
-}
-
-/** Returns the id of a process in the node's network namespace. */
-function processOf(node: string): number {
-  const network = (pid: number | 'self') => readlinkSync(`/proc/${pid}/ns/net`)
-  const isInside = (pid: number) =>
-    readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(`SHOAL_TEST_MACHINE=${node}`) &&
-    network(pid) !== network('self')
-  const pid = processesOfMachines().find(isInside)
-  if (pid === undefined) throw new Error(`This host has no node ${node}`)
-  return pid
 }
 
 /** Lets new pods run only on this node, until the returned function is called or the test ends. */

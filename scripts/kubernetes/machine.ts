@@ -124,6 +124,17 @@ export function processesOfMachines(): number[] {
   )
 }
 
+/** Returns the id of the first process of the machine `name`, which ends last, on this host. @throws if this host has no such machine */
+export function firstProcessOf(name: string): number {
+  const isFirst = (pid: number) =>
+    readProc(pid, 'environ').split('\0').includes(`${mark}=${name}`) &&
+    // The ids of the process in this host's namespace and in the machine's; a process of a container has a third.
+    /^NSpid:\t\d+\t1$/m.test(readProc(pid, 'status'))
+  const first = processesOfMachines().find(isFirst)
+  if (first === undefined) throw new Error(`This host has no machine ${name}`)
+  return first
+}
+
 /** Kills all machines, and returns when their parts have ended. Programs in pods may end a moment later. */
 export function endMachines(): void {
   const deadline = performance.now() + 10_000
