@@ -1,5 +1,5 @@
 type Threshold = { unit: 'minutes' | 'blocks' | 'ms' | 'percent'; initial: number; min: number; max: number }
-/** `threshold` is null for rules that have none. */
+/** The texts of a rule, and its threshold, which is null for rules without one. `initial` is the threshold of new organizations. */
 type RuleTexts = { title: string; explanation: string; threshold: Threshold | null }
 
 /** All alert rules, in display order. `server/src/modules/observing/rules/` implements the checks. */
@@ -24,7 +24,7 @@ const ruleTexts = {
     explanation: 'A processor runs but does not begin to index, because its data source does not respond.',
     threshold: null,
   },
-  /** Found for processors with the status STUCK, not STALLED (spec 4). */
+  /** The condition of processors with the status STUCK, not of those with the status STALLED (spec 4). */
   STALLED: {
     title: 'Stalled',
     explanation:
@@ -56,7 +56,7 @@ const ruleTexts = {
   API_SLOW: {
     title: 'API slow',
     explanation:
-      'The 95th percentile of successful requests in the last five minutes is above this. Needs at least 20 requests.',
+      'The 95th percentile of the latency of successful requests in the last five minutes is above this. Needs at least 20 requests.',
     threshold: { unit: 'ms', initial: 2000, min: 50, max: 60_000 },
   },
   LOW_SPACE: {

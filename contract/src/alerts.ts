@@ -35,7 +35,7 @@ export const AlertRule = z.object({
 })
 export type AlertRule = z.infer<typeof AlertRule>
 
-/** Suppresses notifications until `until`; the console still shows the alerts. Applies to all alerts if `kind` and `squid` are null. */
+/** Suppresses notifications until `until`; the console still shows the alerts. A mute applies to all alerts if `kind` and `squid` are null. */
 export const AlertMute = z.object({
   id: Id,
   kind: z.enum(alertKinds).nullable(),
@@ -94,7 +94,7 @@ export const alerts = {
     path: '/v1/orgs/{code}/alerts',
     access: 'member',
     scope: 'read',
-    summary: 'Open alerts, most severe first; or ended ones, or all, newest first in pages of 50',
+    summary: 'Alerts: the open ones, the most severe first, or the ended ones or all, the newest first in pages of 50',
     /** `before` has no effect on the list of open alerts, which is not paginated. */
     query: { state: z.enum(['open', 'ended']).optional(), ...page },
     payload: z.array(AlertEvent),

@@ -6,7 +6,7 @@ import { BillingDetails } from './orgs.ts'
 import { BillingDetailsForm, BillingSettings, PaymentMethod, PaymentMethods, TestCard } from './payments.ts'
 import { InvoiceRow, Receipt } from './receipts.ts'
 
-// In separate files, so that pages that only show a receipt do not load zod.
+// These functions are in separate files, so that pages that only show a receipt do not load zod.
 export { billableLabel, billableOf, pricedPrograms, type Billable } from './billable.ts'
 export { countryCodes } from './countries.ts'
 export { csvOf } from './csv.ts'

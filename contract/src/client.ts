@@ -22,11 +22,11 @@ type Arguments<C> =
   Record<never, never> extends C ? [call?: C, options?: CallOptions] : [call: C, options?: CallOptions]
 
 export type Caller<E extends Endpoint> = (...args: Arguments<CallOf<E>>) => Promise<PayloadOf<E>>
-export type Client<A extends Areas> = { [Area in keyof A]: { [Verb in keyof A[Area]]: Caller<A[Area][Verb]> } }
+export type Client<A extends Areas> = { [Area in keyof A]: { [Name in keyof A[Area]]: Caller<A[Area][Name]> } }
 export type CallOptions = { signal?: AbortSignal }
 
 export type ClientOptions = {
-  /** Without `/v1`, such as `http://localhost:4000/api` or `/api`. */
+  /** The URL of the API without `/v1`, such as `http://localhost:4000/api` or `/api`. */
   baseUrl: string
   /** Returns the bearer token, or null when signed out. Called before each request. */
   token?: () => string | null
@@ -35,11 +35,11 @@ export type ClientOptions = {
 
 /** Returns one typed function per endpoint. They throw ApiError for every unsuccessful response (spec 7). */
 export function createClient<A extends Areas>(areas: A, options: ClientOptions): Client<A> {
-  const clients = Object.entries(areas).map(([area, verbs]) => [
+  const clients = Object.entries(areas).map(([area, endpoints]) => [
     area,
     Object.fromEntries(
-      Object.entries(verbs).map(([verb, endpoint]) => [
-        verb,
+      Object.entries(endpoints).map(([name, endpoint]) => [
+        name,
         (call?: AnyCall, callOptions?: CallOptions) => send(endpoint, call ?? {}, options, callOptions),
       ]),
     ),

@@ -6,7 +6,7 @@ import { Decimal, Month, SquidRef } from './receipts.ts'
 export const atCapActions = ['stop_deploys', 'hibernate'] as const
 
 export const BillingLimits = z.object({
-  /** For a calendar month, before tax; null: no cap. */
+  /** The maximum cost of a calendar month, before tax; null: no cap. */
   spendCapUsd: Decimal.nullable(),
   atCap: z.enum(atCapActions),
   /** Names of squids, in the order in which they are hibernated. Squids that are not listed follow, those with tagged versions last. */
@@ -36,13 +36,14 @@ const Cost = z.object({
 
 export const BillingSummary = Cost.extend({
   month: Month,
+  /** `squid` is null for the cost of RPC requests that no squid made. */
   squids: z.array(Cost.extend({ squid: SquidRef.nullable() })),
   /** One entry for each day of the month up to today, in UTC. */
   daily: z.array(z.object({ day: z.iso.date(), amountUsd: Decimal })),
   status: z.enum(orgStatuses),
   /** The amount due. */
   unpaidUsd: Decimal,
-  /** When a failed charge is retried. */
+  /** When a failed charge is retried; null if no retry is planned. */
   nextRetryAt: Time.nullable(),
 })
 export type BillingSummary = z.infer<typeof BillingSummary>

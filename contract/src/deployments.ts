@@ -97,6 +97,7 @@ export const DeploymentChanges = z.object({
   against: Id.nullable(),
   /** Files that were added (`before` is null), removed (`after` is null) or changed, by path. */
   files: z.array(z.object({ path: z.string(), before: FileSide.nullable(), after: FileSide.nullable() })),
+  /** The number of files that are the same in both archives. */
   unchanged: z.number(),
   /** False if an archive has more files than Shoal records. */
   isComplete: z.boolean(),

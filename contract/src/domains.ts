@@ -11,6 +11,7 @@ export const domainStates = ['WAITING_FOR_DNS', 'ISSUING', 'ACTIVE', 'FAILED'] a
 /** What DNS had for a record at the last check. `WAITING`: not checked yet. `UNKNOWN`: DNS did not respond. */
 export const domainRecordStates = ['WAITING', 'FOUND', 'MISSING', 'UNKNOWN'] as const
 
+/** The maximum number of domains of an organization. */
 export const maxDomains = 20
 
 const DomainRecord = z.object({
@@ -44,6 +45,7 @@ export const Domain = z.object({
   records: z.array(DomainRecord),
   /** Null until the records prove that the organization controls the domain. */
   certificate: DomainCertificate.nullable(),
+  /** When DNS was last queried; null before the first check. */
   checkedAt: Time.nullable(),
   /** When the records are checked again; null if they were missing for a week. They are then checked only on request. */
   nextCheckAt: Time.nullable(),

@@ -76,8 +76,8 @@ type Declaration<
 
 /**
  * Declares an endpoint. The server mounts it, the client calls it, and OpenAPI and the permission tests are generated from it.
- * On the wire, query parameters are strings; `urlOf` omits empty ones. `POST` and `DELETE` return 201, `GET` and `PUT` 200, like the
- * hosted service.
+ * On the wire, query parameters are strings; `urlOf` omits empty ones. `POST` and `DELETE` return 201, `GET` and `PUT` 200, like
+ * SQD Cloud.
  */
 export function endpoint<
   const P extends string,

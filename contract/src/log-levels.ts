@@ -1,4 +1,4 @@
-/** In a separate file, so that pages that only show levels do not load zod. */
+/** The levels of log entries, by severity. They are in a separate file, so that pages that only show levels do not load zod. */
 export const logLevels = ['DEBUG', 'INFO', 'NOTICE', 'WARNING', 'ERROR', 'CRITICAL', 'FATAL'] as const
 export type LogLevel = (typeof logLevels)[number]
 

@@ -6,7 +6,7 @@ export const timeGroups = ['Minute', 'Hour', 'Day', 'Month'] as const
 export type TimeGroup = (typeof timeGroups)[number]
 
 const range = { from: TimeParam.optional(), to: TimeParam.optional() }
-/** Counts are decimal strings on the wire, as in the hosted service. */
+/** Counts are decimal strings on the wire, as in SQD Cloud. */
 const Count = z.string().regex(/^\d+$/)
 const Percentile = z.number().nullable()
 

@@ -8,5 +8,7 @@ export const occupations = [
   'Analyst',
   'Other',
 ] as const
+/** How the user heard of the product. */
 export const sources = ['Twitter', 'Google', 'Event', 'sales rep', 'Other'] as const
+/** What the user builds squids for. */
 export const usages = ['DeFi', 'NFT', 'Social', 'Games', 'Other'] as const

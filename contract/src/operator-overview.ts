@@ -5,11 +5,11 @@ import { Id, Time } from './fields.ts'
 /** A problem of the installation, with what the operator should do. */
 export const Finding = z.object({
   severity: z.enum(['bad', 'warn']),
-  /** What it is about: `Postgres of squids`. */
+  /** What the finding is about, such as `Postgres of squids`. */
   subject: z.string(),
   /** What was found, in one sentence. */
   text: z.string(),
-  /** Null if it is not known. */
+  /** When the problem began; null if that is unknown. */
   since: Time.nullable(),
   /** What the operator should do, in one sentence. */
   remedy: z.string(),
@@ -20,10 +20,12 @@ export type Finding = z.infer<typeof Finding>
 const Loop = z.object({
   name: z.string(),
   intervalMs: z.number(),
+  /** The duration of the last round; null before the end of the first one. */
   lastMs: z.number().nullable(),
   lastEndedAt: Time.nullable(),
   /** Failed rounds since the last success. */
   failures: z.number(),
+  /** The error of the last round; null if it succeeded. */
   error: z.string().nullable(),
 })
 
@@ -52,7 +54,7 @@ export const OperatorOverview = z.object({
   replicas: z.array(Replica),
   /** `oldestAt`: when the oldest of them was requested. */
   deployments: z.object({ running: z.number(), queued: z.number(), oldestAt: Time.nullable() }),
-  /** Null if it does not respond. */
+  /** `connections` is null for a server that does not respond. */
   postgres: z.array(
     z.object({ name: z.string(), connections: z.object({ open: z.number(), max: z.number() }).nullable() }),
   ),

@@ -28,6 +28,7 @@ export const Org = z.object({
   status: z.enum(orgStatuses),
   /** The caller's role. */
   roleType: RoleType,
+  /** `squids`: the maximum number of squids. `playground`: whether this is a playground. */
   limits: z.object({ squids: z.number(), playground: z.boolean() }),
   billingDetails: BillingDetails.nullable(),
   /** Why the operator has suspended the organization; null if it is not suspended. */
@@ -35,6 +36,7 @@ export const Org = z.object({
 })
 export type Org = z.infer<typeof Org>
 
+/** A member, or a user with an open invitation. */
 export const Role = z.object({
   id: Id,
   type: RoleType,
@@ -47,7 +49,7 @@ export type Role = z.infer<typeof Role>
 /** The secret of the link in the email. Without it, the call requires an account that has proved access to the invited mailbox. */
 const InvitationKey = z.object({ key: z.string().min(1).max(500).optional() }).optional()
 
-/** Decimal strings, as in the hosted service. */
+/** A quota; `usage` and `capacity` are decimal strings, as in SQD Cloud. */
 export const Quota = z.object({ id: z.string(), usage: z.string(), capacity: z.string() })
 export type Quota = z.infer<typeof Quota>
 
@@ -170,7 +172,7 @@ export const orgs = {
     path: '/v1/orgs/{code}/roles/{id}/accept',
     access: 'verified',
     scope: 'admin',
-    summary: 'Accept an invitation to the caller',
+    summary: 'Accept an invitation that the caller received',
     body: InvitationKey,
     payload: z.object({ code: z.string() }),
   }),
@@ -179,7 +181,7 @@ export const orgs = {
     path: '/v1/orgs/{code}/roles/{id}/reject',
     access: 'verified',
     scope: 'admin',
-    summary: 'Reject an invitation to the caller',
+    summary: 'Reject an invitation that the caller received',
     body: InvitationKey,
     payload: z.object({ code: z.string() }),
   }),

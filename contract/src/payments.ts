@@ -3,6 +3,7 @@ import { countryCodes } from './countries.ts'
 import { DisplayName, RequiredText } from './fields.ts'
 import { orgStatuses } from './org-status.ts'
 
+/** A saved card, or an account of Link, the wallet of Stripe. */
 export const PaymentMethod = z.object({
   id: z.string(),
   card: z.object({ last4: z.string(), exp_month: z.number(), exp_year: z.number() }).nullable(),
@@ -15,8 +16,9 @@ export const BillingSettings = z.object({
   provider: z.enum(['stripe', 'test']),
   /** Stripe's publishable key, for its own form; null with the test provider. */
   publishableKey: z.string().nullable(),
+  /** The secret with which the card form sets up a new payment method. */
   create: z.object({ clientSecret: z.string() }),
-  /** The first is the default, which is charged. */
+  /** The first one is the default, which is charged. */
   existing: z.array(PaymentMethod),
 })
 export type BillingSettings = z.infer<typeof BillingSettings>

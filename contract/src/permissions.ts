@@ -5,7 +5,7 @@
  * `organization.write` does not apply.
  *
  * `credentials.read` covers the password of a database, its export, and the RPC token: outside the console, roles do not restrict
- * a user who has them, and requests with the token are billed. Viewers do not have it, since the specification gives viewers no
+ * a user who has these credentials, and requests with the token are billed. Viewers do not have it, since the specification gives viewers no
  * permissions. Developers have it, since the squids that they deploy receive the same credentials.
  */
 

@@ -16,7 +16,7 @@ export const RpcChain = z.object({
   iconUrl: z.string().nullable(),
   type: z.enum(rpcChainTypes),
   testnet: z.boolean(),
-  /** Requests of this organization in this calendar month; a decimal string, as in the hosted service. */
+  /** Requests of this organization in this calendar month; a decimal string, as in SQD Cloud. */
   requests: z.string(),
   /** Contains `{TOKEN}`. */
   url: z.string(),

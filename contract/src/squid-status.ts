@@ -72,8 +72,8 @@ export const isDeploying = (squid: Pick<Squid, 'status'>): boolean => squid.stat
 export const isHibernated = (squid: Pick<Squid, 'status'>): boolean => squid.status === 'HIBERNATED'
 export const isRunning = (squid: Pick<Squid, 'status'>): boolean => !isDeploying(squid) && !isHibernated(squid)
 
-type Rule = (squid: Pick<Squid, 'status' | 'lastDeploy'>) => string | null
-const inProgressReason: Rule = (squid) =>
+type Check = (squid: Pick<Squid, 'status' | 'lastDeploy'>) => string | null
+const inProgressReason: Check = (squid) =>
   isDeploying(squid)
     ? `Deployment ${squid.lastDeploy?.id ?? ''} (${squid.lastDeploy?.type ?? 'DEPLOY'}) is in progress. Wait for it to finish.`
     : null
@@ -87,5 +87,5 @@ export const squidDisabledReasons = {
   rollback: inProgressReason,
   changeTags: inProgressReason,
   copyEndpoint: (squid) => (isHibernated(squid) ? 'A hibernated squid has no endpoint. Restart it first.' : null),
-} as const satisfies Record<string, Rule>
+} as const satisfies Record<string, Check>
 export type SquidAction = keyof typeof squidDisabledReasons

@@ -20,7 +20,7 @@ export type DeployRequest = z.infer<typeof DeployRequest>
 /** Up to 200 comma-separated ids: the versions visible on one screen of the console. */
 const Ids = z.string().regex(/^\d{1,15}(,\d{1,15}){0,199}$/, 'Up to 200 ids, separated by commas')
 
-const search = { name: z.string().max(100).optional(), search: z.string().max(200).optional() }
+const filters = { name: z.string().max(100).optional(), search: z.string().max(200).optional() }
 
 export const squids = {
   listMine: endpoint({
@@ -29,7 +29,7 @@ export const squids = {
     access: 'verified',
     scope: 'read',
     summary: 'Versions in all organizations of the caller',
-    query: { name: search.name },
+    query: { name: filters.name },
     payload: z.array(Squid),
   }),
   list: endpoint({
@@ -38,7 +38,7 @@ export const squids = {
     access: 'member',
     scope: 'read',
     summary: 'Versions of the organization, sorted by name, then newest first',
-    query: search,
+    query: filters,
     payload: z.array(Squid),
   }),
   listSummaries: endpoint({
@@ -46,7 +46,7 @@ export const squids = {
     path: '/v1/orgs/{code}/squids/summaries',
     access: 'member',
     scope: 'read',
-    summary: 'Versions without manifests and sources, for polling; all of them, or those with the given ids',
+    summary: 'Versions without manifest and package.json, for polling: all of them, or those with the given ids',
     query: { ids: Ids.optional() },
     payload: z.array(SquidSummary),
   }),
@@ -74,7 +74,7 @@ export const squids = {
     path: '/v1/orgs/{code}/squids/{reference}/restart',
     access: 'squids.write',
     scope: 'deploy',
-    summary: 'Restart with the current secrets; wakes a hibernated version',
+    summary: 'Restart with the current secrets; also starts a hibernated version',
     payload: Deployment,
   }),
   hibernate: endpoint({

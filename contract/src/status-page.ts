@@ -22,7 +22,7 @@ export const StatusSlug = RequiredText('Address is required')
 
 const PublicName = (required: string) => DisplayName(required).max(60, 'At most 60 symbols.')
 
-/** Plain text of an update: line breaks, but no other control characters and none that reorder text. */
+/** The plain text of an update. It may contain line breaks, but no other control characters and no characters that reorder text. */
 const IncidentText = RequiredText('Text is required')
   .max(statusPageLimits.textLength, `At most ${statusPageLimits.textLength} symbols.`)
   .regex(/^(?:[^\p{Cc}\u2028-\u202E\u2066-\u2069]|\n)*$/u, 'Control characters are not allowed')
@@ -45,7 +45,7 @@ const Settings = z.object({
   tags: z
     .array(StatusPageTag)
     .max(statusPageLimits.tags, `At most ${statusPageLimits.tags} tags.`)
-    .refine(isUnique, 'Each tag may be on the page once.'),
+    .refine(isUnique, 'Each tag may be on the page only once.'),
   /** The kinds of alerts that open an incident. */
   alertKinds: z.array(z.enum(statusAlertKinds)).max(statusAlertKinds.length),
 })
@@ -69,7 +69,7 @@ export const StatusIncident = z.object({
   impact: z.enum(incidentImpacts),
   /** The tags that the incident affects; none means the whole page. The page does not show tags that were removed from it. */
   tags: z.array(z.object({ squid: z.string(), tag: z.string() })),
-  /** Whether an alert opened it. Shoal resolves it when the alert ends, unless a member has reopened it. */
+  /** Whether an alert opened the incident. Shoal resolves it when the alert ends, unless a member has reopened it. */
   isAutomatic: z.boolean(),
   startedAt: Time,
   /** Null while the incident is open. */
@@ -82,7 +82,7 @@ export type StatusIncident = z.infer<typeof StatusIncident>
 const IncidentFields = z.object({
   title: DisplayName('Title is required').max(120, 'At most 120 symbols.'),
   impact: z.enum(incidentImpacts),
-  tags: z.array(TagReference).max(statusPageLimits.tags).refine(isUnique, 'Each tag may be listed once.'),
+  tags: z.array(TagReference).max(statusPageLimits.tags).refine(isUnique, 'Each tag may be listed only once.'),
 })
 const NewUpdate = z.object({ state: z.enum(incidentStates), text: IncidentText })
 

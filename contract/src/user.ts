@@ -56,7 +56,9 @@ export const ApiToken = z.object({
   /** The first characters of the key, by which users recognize it. */
   prefix: z.string(),
   createdAt: Time,
+  /** Null if the token does not expire. */
   expiresAt: Time.nullable(),
+  /** Null before the first use. */
   lastUsedAt: Time.nullable(),
 })
 export type ApiToken = z.infer<typeof ApiToken>

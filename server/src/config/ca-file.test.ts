@@ -160,6 +160,6 @@ test('npm receives neither settings nor credentials of the server', () => {
 test.each([
   ['missing.pem', 'SHOAL_CA_FILE is "'],
   ['names', 'but must be a file with certificates in PEM'],
-])('%s is refused', (name, message) => {
+])('SHOAL_CA_FILE with the file %s is rejected', (name, message) => {
   expect(() => trustAuthorities({ SHOAL_CA_FILE: join(folder, name) })).toThrow(message)
 })

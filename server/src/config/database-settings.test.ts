@@ -48,7 +48,7 @@ test.each([
   ],
   [`${first}?shoal_for=all`, 'shoal_for in URL 1 of SHOAL_SQUIDS_DATABASE_URL is "all", but must be dedicated'],
   [`${first}?shoal_for=dedicated`, 'needs a server without shoal_for=dedicated, for collocated versions'],
-])('%s is refused without its password', (value, message) => {
+])('the value %s is rejected with a message without its password', (value, message) => {
   expect(() => serversOf(value)).toThrow(message)
   expect(() => serversOf(value)).not.toThrow('secret')
 })

@@ -1,12 +1,12 @@
 /** URLs of the external services that the API calls. They never come from user input. Tests replace them with their own servers. */
 export type ExternalServices = {
-  google: OauthAddresses
-  github: OauthAddresses & { emailsUrl: string }
+  google: OauthUrls
+  github: OauthUrls & { emailsUrl: string }
   turnstileVerifyUrl: string
   stripeUrl: string
 }
 
-export type OauthAddresses = { authorizeUrl: string; tokenUrl: string; profileUrl: string }
+export type OauthUrls = { authorizeUrl: string; tokenUrl: string; profileUrl: string }
 
 export const externalServices: ExternalServices = {
   google: {

@@ -5,7 +5,7 @@ test('without a registry, images stay on the host', () => {
   expect(loadConfig({}).registry).toBeNull()
 })
 
-test('reads the registry with its credentials and base', () => {
+test('the registry is read with its file of credentials and its base image', () => {
   const env = {
     SHOAL_REGISTRY: 'images.example.com/squids',
     SHOAL_REGISTRY_AUTH_FILE: '/etc/shoal/registries.json',

@@ -88,14 +88,19 @@ type Values = z.output<z.ZodObject<typeof runtimeSettings>> & {
 }
 
 export type KubernetesSettings = {
+  /** Null: the file that KUBECONFIG names, `~/.kube/config`, or the service account of the pod. */
   kubeconfig: string | null
+  /** Null: the certificate authority of the cluster. */
   kubeletCaFile: string | null
+  /** Where collectors send logs; null: logs are read through the API server. */
   logListener: { host: string; port: number; token: string } | null
   builds: 'jobs' | 'host'
   /** Where Jobs of builds reach the worker; null: see `openJobBuilder`. */
   buildListener: { host: string; port: number } | null
+  /** The sources of the gateways' connections to pods. */
   gateways: ({ cidr: string } | { namespace: string })[]
   quota: Record<string, string>
+  /** The share of the CPU of a profile that is reserved for a pod. */
   cpuRequestRatio: number
   runtimeClass: string | null
   pullAuthFile: string | null
@@ -139,13 +144,13 @@ export function isLoopback(url: string): boolean {
   return hostname === '' || hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
 }
 
-const NAMESPACE = /^namespace:([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)$/
+const namespacePattern = /^namespace:([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)$/
 
 function parseGateways(text: string): KubernetesSettings['gateways'] {
   const parts = partsOf(text)
   if (parts.length === 0) refuse('SHOAL_KUBE_GATEWAYS', text, 'at least one IPv4 address, CIDR or `namespace:NAME`')
   return parts.map((part) => {
-    const namespace = NAMESPACE.exec(part)?.[1]
+    const namespace = namespacePattern.exec(part)?.[1]
     if (namespace !== undefined) return { namespace }
     const [address = '', bits = '32'] = part.split('/')
     if (!isIPv4(address) || !/^\d{1,2}$/.test(bits) || Number(bits) > 32)

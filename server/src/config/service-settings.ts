@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { tlsSettings } from './tls-settings.ts'
 
+/** A setting that is on or off; an empty value means off. */
 export const flag = z.enum(['true', 'false', '1', '0', '']).transform((v) => v === 'true' || v === '1')
 /** A URL that a page may link to. */
 const webUrl = z.url({ protocol: /^https?$/ })

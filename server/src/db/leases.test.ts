@@ -69,7 +69,7 @@ test('closing releases all locks', async () => {
   expect(await untilLocked(open(), 4)).toBeTruthy()
 })
 
-test('one process leads at a time, and another becomes the leader when it dies', async () => {
+test('one process leads at a time, and another process becomes the leader when the leader dies', async () => {
   const log = pino({ level: 'silent' })
   const currentLeaders = new Set<string>()
   let terms = 0

@@ -7,6 +7,7 @@ import { canConnect } from './probe.ts'
 import { asUnavailable, DatabaseUnavailable } from './unavailable.ts'
 
 type Callback = (error: unknown, result?: unknown) => void
+/** Whether the database accepts a connection within `limitMs`. */
 type Check = (limitMs: number) => Promise<boolean>
 
 /** Detects dead peers even on idle connections. */
@@ -61,7 +62,7 @@ function trackClients(pool: pg.Pool): void {
   pool.on('remove', (client) => void clients.delete(client))
 }
 
-/** Makes the query in progress fail. */
+/** Destroys the connection of a client, so that its query in progress fails with `reason`. */
 function breakConnection(client: pg.ClientBase, reason: string): void {
   const { stream } = (client as unknown as { connection: { stream: { destroy: (error: Error) => void } } }).connection
   stream.destroy(new DatabaseUnavailable(reason))
@@ -121,6 +122,10 @@ class PoolWithTimeouts extends pg.Pool {
   }
 }
 
+/**
+ * Returns a class of clients whose queries fail with DatabaseUnavailable while the database at `url` is unavailable, within the
+ * `queryTimeouts` of the caller.
+ */
 export function clientWithTimeouts(url: string): typeof pg.Client {
   const check = sharedCheck(url)
   return class WatchedClient extends pg.Client {

@@ -21,9 +21,11 @@ const backgroundTimeouts: QueryTimeouts = {
   queryMs: Infinity,
 }
 
+/** How long the queries of a request may wait for connections in total; later queries wait for up to half a second each. */
 const requestConnectMs = 2_500
 const store = new AsyncLocalStorage<QueryTimeouts>()
 
+/** The timeouts that apply to queries of the current caller. */
 export const queryTimeouts = (): QueryTimeouts => store.getStore() ?? backgroundTimeouts
 
 /**

@@ -1,4 +1,7 @@
-/** A statement of this process that was slow, from sending it to its last row. The time includes waiting for locks and for this process. */
+/**
+ * A statement that was slow in this process. Its time is that from sending it to receiving its last row, including waits for locks
+ * and for this process.
+ */
 export type SlowStatement = {
   /** With placeholders instead of values, shortened. */
   text: string
@@ -8,6 +11,7 @@ export type SlowStatement = {
   maxMs: number
 }
 
+/** A statement that takes at least this time is slow. */
 export const slowMs = 250
 const maxStatements = 100
 const maxTextLength = 500

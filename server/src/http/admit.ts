@@ -44,11 +44,11 @@ export async function admit(
   return { actor, org }
 }
 
-/** The organization that the operator reads as support. @throws Refusal 405 for endpoints that support may not call */
+/** Returns the organization that the operator reads as support; null if it has another code, or if the caller reads none. @throws Refusal 405 for endpoints that support may not call */
 async function findSupport(app: App, name: string, code: string, { support }: Actor): Promise<OrgScope | null> {
   const org = support && (await findSupported(app.db, code.toLowerCase(), support.orgId))
   if (org && !isForSupport(name))
-    throw refuse('SUPPORT', 'Support can only read, and sees no credentials, secrets and exports.')
+    throw refuse('SUPPORT', 'Support can only read, and sees no credentials, secrets or exports.')
   return org
 }
 

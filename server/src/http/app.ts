@@ -55,7 +55,7 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
   mountHealth(server, app)
   mountOutbox(server, app)
   mountStatusPages(server, app)
-  await mountDocs(server)
+  await mountApiDocs(server)
   await mountDocumentation(server)
   await mountConsole(server, app)
   return server
@@ -113,7 +113,7 @@ function mountHealth(server: FastifyInstance, app: App): void {
 }
 
 /** Serves `/api/openapi.json`, and a page to browse it at `/api/docs`. */
-async function mountDocs(server: FastifyInstance): Promise<void> {
+async function mountApiDocs(server: FastifyInstance): Promise<void> {
   server.get('/api/openapi.json', (_, reply) => reply.send(apiDocument))
   await server.register(fastifySwagger, { mode: 'static', specification: { document: apiDocument as never } })
   await server.register(fastifySwaggerUi, {

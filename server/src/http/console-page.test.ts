@@ -12,7 +12,7 @@ import { mountConsole } from './console.ts'
 const directive = (policy: string, name: string) =>
   policy
     .split('; ')
-    .find((one) => one.startsWith(`${name} `))
+    .find((part) => part.startsWith(`${name} `))
     ?.split(' ')
     .slice(1)
 

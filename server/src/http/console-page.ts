@@ -10,6 +10,7 @@ import { policyOf } from './security-headers.ts'
 /** The quality of compression, from 1 to 9. The page is compressed for each response, since its nonce differs. */
 const quality = 5
 
+/** Creates a response with the page, in the best of the accepted encodings (`Accept-Encoding`). */
 export type ConsolePage = (acceptedEncodings: string) => Promise<{ headers: Record<string, string>; body: Buffer }>
 
 /**

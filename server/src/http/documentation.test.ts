@@ -64,7 +64,7 @@ test('files with hashed names are cached without limit', async () => {
   expect(headers['cache-control']).toBe('public, max-age=31536000, immutable')
 })
 
-test('an unknown address below /docs/ has a 404 page, and the console keeps its other addresses', async () => {
+test('an unknown address below /docs/ has a 404 page, and the console serves all other addresses', async () => {
   const get = await serveSite(files)
   for (const url of ['/docs/missing', '/docs/operators/missing', '/docs/csp.json']) {
     const { statusCode, body, headers } = await get(url)

@@ -29,6 +29,6 @@ const compressors = {
 export const compress = (encoding: Encoding, text: string, quality: number): Promise<Buffer> =>
   compressors[encoding](text, quality)
 
-/** Whether an `If-None-Match` header contains a tag. Proxies that compress mark tags as weak, with `W/`. */
+/** Whether an `If-None-Match` header contains the ETag `tag`. Proxies that compress responses mark ETags as weak, with `W/`. */
 export const hasTag = (header: string | undefined, tag: string): boolean =>
   header?.split(',').some((known) => known.trim().replace(/^W\//, '') === tag) ?? false

@@ -2,7 +2,7 @@
 export const heartbeatMs = 5_000
 
 /**
- * Returns newline-delimited JSON: one line with an array for each batch, and blank lines while idle. Ends when `ending` aborts; clients
+ * Returns newline-delimited JSON: one line with an array for each batch, and blank lines while idle. `parse` returns each item as it is sent. Ends when `ending` aborts; clients
  * then reconnect.
  */
 export async function* streamLines(

@@ -48,7 +48,7 @@ describe('unchanged responses', () => {
   const tagOf = async () => String((await call('GET', url)).headers['etag'])
 
   test.each([(tag: string) => tag, (tag: string) => `W/${tag}`, (tag: string) => `"other", ${tag}`])(
-    'are not sent again to a caller that sends their tag, %#',
+    'are not sent again to a caller that sends their ETag, in form %#',
     async (headerOf) => {
       const response = await call('GET', url, { headers: { 'if-none-match': headerOf(await tagOf()) } })
       expect([response.statusCode, response.body]).toEqual([304, ''])
@@ -63,7 +63,7 @@ describe('unchanged responses', () => {
     expect(response.headers['etag']).not.toBe(tag)
   })
 
-  test('errors and changes have no tag', async () => {
+  test('errors and changes have no ETag', async () => {
     expect((await call('GET', '/api/v1/orgs/none')).headers['etag']).toBeUndefined()
     expect((await call('PUT', url, { payload: { fullName: 'A third name' } })).headers['etag']).toBeUndefined()
   })
@@ -79,7 +79,9 @@ test('the OpenAPI document lists the unversioned paths of the specification', as
     ['/api/auth/signin', 'post'],
   ] as const)
     expect(Object.keys(paths[path] ?? {})).toEqual([method])
-  const ids = Object.values(paths).flatMap((verbs) => Object.values(verbs as Record<string, { operationId: string }>))
+  const ids = Object.values(paths).flatMap((operations) =>
+    Object.values(operations as Record<string, { operationId: string }>),
+  )
   expect(new Set(ids.map(({ operationId }) => operationId)).size).toBe(ids.length)
 })
 
@@ -123,7 +125,7 @@ describe('bodies', () => {
     expect(invalidFields.map((field) => field.path)).toEqual([['code'], ['name'], ['email']])
   })
 
-  test.each<[method: 'POST' | 'PUT', path: string, sentences: Record<string, string>]>([
+  test.each<[method: 'POST' | 'PUT', path: string, messages: Record<string, string>]>([
     ['POST', 'auth/signin', { email: 'Email is required', password: 'Password is required' }],
     [
       'POST',
@@ -362,7 +364,7 @@ test.each([
   ['ab=1; b=x=y', 'b', 'x=y'],
   ['ab=1', 'b', null],
   ['', 'b', null],
-])('cookies "%s": %s is %s', (header, name, value) => {
+])('in the cookies "%s", the value of %s is %s', (header, name, value) => {
   expect(cookieOf(header, name)).toBe(value)
 })
 
@@ -385,14 +387,14 @@ describe('behind a proxy', () => {
   })
 
   test('X-Forwarded-For is ignored unless SHOAL_TRUST_PROXY is set', async () => {
-    const signIn = (lastByte: number) =>
+    const restore = (lastByte: number) =>
       t.http.inject({
         method: 'POST',
         url: '/api/v1/auth/restore',
         payload: { email: 'a@example.com' },
         headers: { 'x-forwarded-for': `10.0.0.${lastByte}` },
       })
-    for (let n = 0; n < 10; n++) expect((await signIn(n)).statusCode).toBe(201)
-    expect((await signIn(11)).statusCode).toBe(429)
+    for (let n = 0; n < 10; n++) expect((await restore(n)).statusCode).toBe(201)
+    expect((await restore(11)).statusCode).toBe(429)
   })
 })

@@ -24,8 +24,8 @@ export function mount(
   handlers: Record<string, Record<string, unknown>>,
 ): void {
   for (const [name, endpoint] of endpointsOf(areas)) {
-    const [area = '', verb = ''] = name.split('.')
-    const handler = handlers[area]?.[verb] as AnyHandler | undefined
+    const [area = '', shortName = ''] = name.split('.')
+    const handler = handlers[area]?.[shortName] as AnyHandler | undefined
     if (!handler) throw new Error(`No handler for ${name}`)
     server.route({
       method: endpoint.method,
@@ -65,16 +65,16 @@ async function respond(
 ) {
   // Responses contain tokens and data that only this caller may see.
   reply.header('cache-control', 'no-store')
-  // Only callers who may call the endpoint learn by its errors which input it takes.
+  // Input is parsed after admission: only callers who may call the endpoint learn from its errors which input it takes.
   const admission = await admit(app, name, endpoint, request)
   const params = parse(endpoint.params, request.params)
-  let note: AuditEntry | null = null
+  let auditEntry: AuditEntry | null = null
   const followUps: (() => void)[] = []
   let isAudited = false
   const withAudit = async <T>(work: () => Promise<T>): Promise<T> => {
     const result = await work()
-    if ((endpoint.isChange || note) && !isAudited) {
-      await writeAudit(app, { name, call, note })
+    if ((endpoint.isChange || auditEntry) && !isAudited) {
+      await writeAudit(app, { name, call, auditEntry })
       isAudited = true
     }
     return result
@@ -85,7 +85,7 @@ async function respond(
     query: parse(endpoint.query, request.query),
     body: parse(endpoint.body, bodyOf(endpoint, request.body)),
     request: requestOf(app, request, reply, {
-      audit: (n) => void (note = n),
+      audit: (entry) => void (auditEntry = entry),
       inTransaction,
       afterCommit: (work) => void followUps.push(work),
     }),
@@ -105,27 +105,27 @@ async function respond(
 type AuditedCall = {
   name: string
   call: { request: Request; params: unknown; actor?: Actor; org?: OrgScope }
-  note: AuditEntry | null
+  auditEntry: AuditEntry | null
 }
 
 /**
  * Records a change. Called for every change that succeeded, and for reads whose handler changed something (links in emails).
  * The request body is never recorded: handlers describe the change, without secrets.
  */
-async function writeAudit(app: App, { name, call, note }: AuditedCall): Promise<void> {
+async function writeAudit(app: App, { name, call, auditEntry }: AuditedCall): Promise<void> {
   await recordAudit(app.db, {
     at: app.clock.now(),
     action: name,
-    userId: call.actor?.userId ?? note?.userId ?? null,
+    userId: call.actor?.userId ?? auditEntry?.userId ?? null,
     sessionId: call.actor?.sessionId ?? null,
     apiTokenId: call.actor?.apiTokenId ?? null,
-    orgId: call.org?.id ?? note?.orgId ?? null,
+    orgId: call.org?.id ?? auditEntry?.orgId ?? null,
     ip: call.request.ip,
     requestId: call.request.id,
-    subject: note?.subject ?? null,
+    subject: auditEntry?.subject ?? null,
     params: call.params,
-    before: note?.before ?? null,
-    after: note?.after ?? null,
+    before: auditEntry?.before ?? null,
+    after: auditEntry?.after ?? null,
   })
 }
 
@@ -187,7 +187,7 @@ const databaseUnavailable = "Shoal's database is not responding. Squids keep run
 /** The interval, in seconds, at which the console retries. */
 export const retryAfterSeconds = 15
 
-/** Returns the response to an error: the message of a Refusal, "database unavailable", or only a request id for unexpected errors. */
+/** Returns the response to an error: the message of a Refusal or of an invalid request, "database unavailable", or only a request id for unexpected errors. */
 export function errorBody(error: unknown, requestId: string): { status: number; body: ErrorBody } {
   if (error instanceof Refusal) return { status: error.status, body: { ...error.body, requestId } }
   if (isUnavailable(error))

@@ -150,13 +150,12 @@ function expectedTokenRefusal(name: string, access: Access, credential: Credenti
   return credential === 'admin elsewhere' && isOutsideOrgs && neededScope !== 'read' ? '405 TOKEN_SCOPE' : null
 }
 
-/** Returns the outcome required by the tables above. */
+/** Returns the outcome required by the tables above; `in` means that the call is admitted. */
 function expectedOutcome(name: string, caller: Caller, credential: Credential): string {
   const access = accessOf.get(name)
   if (access === undefined) return 'its access is not listed'
   if (access === 'public') return 'in'
-  if (access === 'operator' || access === 'operator.write')
-    return expectedOfOperatorEndpoint(access, caller, credential)
+  if (access === 'operator' || access === 'operator.write') return expectedOperatorOutcome(access, caller, credential)
   if (caller === 'stranger') return '401 CREDENTIALS_INVALID'
   const refusal = expectedTokenRefusal(name, access, credential)
   if (refusal) return refusal
@@ -170,7 +169,7 @@ function expectedOutcome(name: string, caller: Caller, credential: Credential): 
 }
 
 /** For all callers but operators with a session, the endpoints of operators are unknown paths. */
-function expectedOfOperatorEndpoint(access: Access, caller: Caller, credential: Credential): string {
+function expectedOperatorOutcome(access: Access, caller: Caller, credential: Credential): string {
   const isOperator = caller === 'operator' || caller === 'operator without password'
   if (!isOperator || credential !== 'session') return '404 NOT_FOUND'
   return access === 'operator.write' && caller !== 'operator' ? '405 PASSWORD_NEEDED' : 'in'
@@ -180,7 +179,7 @@ let t: TestApp
 let org: TestOrg
 let users: Record<Exclude<Caller, 'stranger'>, TestUser>
 let tokens: Record<Exclude<Caller, 'stranger'>, Record<Exclude<Credential, 'session'>, string>>
-/** Starts a server with the whole contract, whose handlers only record the caller. */
+/** Serves the whole contract with handlers that only record the call. */
 let server: FastifyInstance
 let admittedCall: { name: string; actor?: Actor; org?: OrgScope } | null = null
 
@@ -229,8 +228,8 @@ afterAll(async () => {
 function createRecordingHandlers() {
   const areas: Record<string, Record<string, unknown>> = {}
   for (const [name] of endpointsOf(contract)) {
-    const [area = '', verb = ''] = name.split('.')
-    ;(areas[area] ??= {})[verb] = async (call: { actor?: Actor; org?: OrgScope }) => {
+    const [area = '', shortName = ''] = name.split('.')
+    ;(areas[area] ??= {})[shortName] = async (call: { actor?: Actor; org?: OrgScope }) => {
       admittedCall = { name, ...call }
       throw new Refusal(418, 'ENTERED', 'The call was admitted')
     }

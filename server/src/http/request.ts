@@ -25,6 +25,7 @@ export function requestOf(
   }
 }
 
+/** Returns the value of a cookie in a `Cookie` header, or null if the header does not contain it. */
 export function cookieOf(header: string, name: string): string | null {
   for (const pair of header.split(';')) {
     const at = pair.indexOf('=')

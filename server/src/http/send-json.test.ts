@@ -15,7 +15,7 @@ const names = endpoint({
 
 const manyNames = Array.from({ length: 500 }, (_, index) => `squid-${index}`)
 
-/** Returns a function that requests these names with these headers. */
+/** Serves these names, and returns a function that requests them with the given headers. */
 function serve(payload: string[]) {
   const server = Fastify()
   onTestFinished(() => server.close())
@@ -47,7 +47,7 @@ test('a short response is not compressed', async () => {
   expect(headers['content-encoding']).toBeUndefined()
 })
 
-test('the tag of a response is known in every encoding', async () => {
+test('the ETag of a response is recognized in every encoding', async () => {
   const get = serve(manyNames)
   const tag = String((await get({ 'accept-encoding': 'br' })).headers['etag'])
   for (const encoding of ['br', 'gzip', 'identity']) {

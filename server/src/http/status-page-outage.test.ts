@@ -32,7 +32,7 @@ test('while the database does not respond, visitors see the last copy for an hou
   expect(during.body).toContain('This page cannot be updated at the moment')
   expect(during.body).toContain(/<footer><p>As of (<time.+?<\/time>)/.exec(before.body)?.[1])
   expect((await get('/status/acme.json')).body).toBe(json)
-  // This process has no copy of these.
+  // This process has no copy of these pages.
   for (const path of ['/status/other', '/status-preview/none']) {
     const unknown = await get(path)
     expect([unknown.statusCode, unknown.headers['retry-after'], unknown.headers['content-type']], path).toEqual(
@@ -53,7 +53,7 @@ test('while the database does not respond, visitors see the last copy for an hou
 
 test('a copy of a page that was turned off is not shown', async () => {
   await until(async () => expect((await get('/status/acme')).statusCode).toBe(200))
-  publicPagesOf(t.app).forget()
+  publicPagesOf(t.app).evictAll()
   await proxy.stop()
   expect((await get('/status/acme')).statusCode).toBe(503)
   await proxy.start()

@@ -98,7 +98,7 @@ test('every address without a page has the same response: unknown, off, deleted,
   await t.app.db.execute(sql`update orgs set deleted_at = now() where id = ${deleted.org.id}`)
   await t.app.db.execute(sql`update orgs set suspended_at = now() where id = ${suspended.org.id}`)
   await t.make.status(terminated.org, 'TERMINATED')
-  publicPagesOf(t.app).forget()
+  publicPagesOf(t.app).evictAll()
   const unknown = await get('/status/unknown-address')
   expect(unknown.statusCode).toBe(404)
   const headersOf = ({ headers }: typeof unknown) => ({ ...headers, date: '' })
@@ -150,7 +150,7 @@ test('the page contains nothing private', async () => {
   await t.app.db.execute(sql`insert into status_days (tag_id, day, requests, failures)
     select id, current_date, 123457, 0 from status_tags where org_id = ${page.org.id}`)
   const incident = await addIncident(page, 'Down', 'We look into it.')
-  publicPagesOf(t.app).forget()
+  publicPagesOf(t.app).evictAll()
   for (const suffix of ['', '.json', '/feed.xml']) {
     const { body } = await page.get(suffix)
     expect(body).not.toMatch(/ECONNREFUSED|10\.0\.0\.7|123457|123,457|"id":\s*\d|swaps@|:prod|generation/)
@@ -176,10 +176,10 @@ test('responses are cacheable for less than a minute, and unchanged ones are 304
   }
 })
 
-test('a flood is bounded work: one rendering of a page, and none for unknown addresses', async () => {
+test('a flood causes bounded work: one rendering of a page, and none for unknown addresses', async () => {
   const page = await makePage()
   const pages = publicPagesOf(t.app)
-  pages.forget()
+  pages.evictAll()
   const before = pages.renderings
   await Promise.all(Array.from({ length: 200 }, () => page.get()))
   expect(pages.renderings - before).toBe(1)
@@ -217,7 +217,7 @@ test('a page with 20 services and long incidents stays below 15 KB, compressed e
     select t.id, (${t.clock.now().toISOString()}::timestamptz - n * interval '1 day')::date, 100, (n % 2) * 50
     from status_tags t, generate_series(0, 90) n where t.org_id = ${page.org.id}`)
   for (let i = 0; i < 12; i++) await addIncident(page, `Incident ${i}`, 'Lorem ipsum dolor '.repeat(100))
-  publicPagesOf(t.app).forget()
+  publicPagesOf(t.app).evictAll()
   const worst = await page.get('', { 'accept-encoding': 'gzip' })
   expect(worst.rawPayload.length).toBeLessThan(15_000)
   expect(gunzipSync(worst.rawPayload).toString()).toContain('more in the')

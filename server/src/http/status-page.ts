@@ -25,7 +25,7 @@ const contentTypes: Record<Format, string> = {
   feed: 'application/atom+xml; charset=utf-8',
 }
 
-/** Serves the public status pages: `/status/SLUG`, `/status/SLUG.json` and `/status/SLUG/feed.xml`, and previews for administrators. They read no cookies and no query. */
+/** Serves the public status pages: `/status/SLUG`, `/status/SLUG.json` and `/status/SLUG/feed.xml`, and previews for administrators. Their handlers read no cookies and no query. */
 export function mountStatusPages(server: FastifyInstance, app: App): void {
   const pages = publicPagesOf(app)
   const respond = async (request: FastifyRequest, reply: FastifyReply, slug: string, format: Format) => {
@@ -35,7 +35,7 @@ export function mountStatusPages(server: FastifyInstance, app: App): void {
     reply
       .header('cache-control', `public, max-age=${maxAgeSeconds}`)
       .header('vary', 'accept-encoding')
-      // Proxies may compress the response themselves, so the tag stands for the content in any encoding.
+      // Proxies may compress the response themselves, so the ETag is weak: it identifies the content in any encoding.
       .header('etag', `W/${file.etag}`)
     if (hasTag(request.headers['if-none-match'], file.etag)) return await reply.code(304).send()
     if (format === 'html') reply.header('content-security-policy', statusPagePolicy)
@@ -68,7 +68,7 @@ export function mountStatusPages(server: FastifyInstance, app: App): void {
   )
 }
 
-/** The same response for every address without a public page. */
+/** Sends the same response for every address without a public page. */
 const sendNotFound = (reply: FastifyReply) =>
   reply
     .code(404)

@@ -6,7 +6,7 @@ import { startTestApp, type TestApp, type TestOrg, type TestUser } from '../test
 import { isForSupport } from './support.ts'
 
 const password = 'a long enough password'
-/** In every secret value of the organization; support must never read it. */
+/** A marker in every secret value of the organization. Support must never read it. */
 const marker = 'x7confidential7x'
 let t: TestApp
 let org: TestOrg
@@ -70,7 +70,7 @@ test('no endpoint of support changes anything, needs a permission or sends a fil
     expect([name, access, isChange, kind === 'file']).toEqual([name, 'member', false, false])
 })
 
-test('ends after 30 minutes, when it is closed, and with the flag; reads one organization in one session only', async () => {
+test('support ends after 30 minutes, when it is closed, and when the user is no longer an operator; it reads only one organization, in one session', async () => {
   const other = await t.make.org()
   const get = (code: string, caller = operator.token) => t.as(caller).orgs.get({ params: { code } })
   await expect(get(org.code)).rejects.toMatchObject({ status: 404 })
@@ -96,7 +96,7 @@ test('ends after 30 minutes, when it is closed, and with the flag; reads one org
   await expect(get(org.code, former.token)).rejects.toMatchObject({ status: 404 })
 })
 
-test('is in the audit log of the organization', async () => {
+test('support is recorded in the audit log of the organization', async () => {
   const audited = await t.make.org()
   await open(audited.code)
   await t.as(operator).operators.closeSupport({})

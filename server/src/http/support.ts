@@ -10,4 +10,5 @@ const endpointsOfSupport = new Set(
   alerts.listDeliveries`.split(/\s+/),
 )
 
+/** Whether support may call the endpoint with this full name, such as `squids.get`. */
 export const isForSupport = (name: string): boolean => endpointsOfSupport.has(name)

@@ -137,8 +137,8 @@ async function attack(name: string, endpoint: Endpoint, code: string, credential
 }
 
 const endpoints = endpointsOf(contract)
-/** For other users than operators, these look like unknown paths. */
-const isOperators = ({ path }: Endpoint) => path.startsWith('/v1/admin')
+/** For users who are not operators, these endpoints look like unknown paths. */
+const isOperatorEndpoint = ({ path }: Endpoint) => path.startsWith('/v1/admin')
 const orgEndpoints = endpoints.filter(([, endpoint]) => endpoint.path.includes('{code}'))
 const endpointsWithIds = endpoints.filter(([, endpoint]) =>
   /\{(id|squidId|reference|upload|muteId|channelId|deliveryId)\}/.test(endpoint.path),
@@ -157,7 +157,7 @@ describe("in another tenant's organization", () => {
     for (const [who, credential, status] of callers)
       expect([who, await attack(name, endpoint, victim.code, credential)]).toEqual([
         who,
-        { status: isOperators(endpoint) ? 404 : status, leaks: false },
+        { status: isOperatorEndpoint(endpoint) ? 404 : status, leaks: false },
       ])
   })
 })
@@ -193,7 +193,7 @@ test('lists that an outsider requests contain nothing of the victim', async () =
     if (endpoint.method !== 'GET' || endpoint.path.includes('{') || endpoint.kind !== 'json') continue
     expect([name, await attack(name, endpoint, '', attacker.admin.token)]).toEqual([
       name,
-      { status: isOperators(endpoint) ? 404 : 200, leaks: false },
+      { status: isOperatorEndpoint(endpoint) ? 404 : 200, leaks: false },
     ])
   }
 })

@@ -54,6 +54,7 @@ export type OrgScope = {
  */
 export type AuditEntry = { subject?: string; before?: unknown; after?: unknown; userId?: number; orgId?: number }
 
+/** What a handler knows of its request, and the functions that act on the request. */
 export type Request = {
   id: string
   ip: string
@@ -102,4 +103,4 @@ type ResultOf<E extends Endpoint> = E['kind'] extends 'file'
 export type Handler<E extends Endpoint> = (call: Call<E>) => Promise<ResultOf<E>>
 
 /** The handlers of an area; a missing one is a compile-time error. */
-export type Handlers<A extends Areas[string]> = { [Verb in keyof A]: Handler<A[Verb]> }
+export type Handlers<A extends Areas[string]> = { [Name in keyof A]: Handler<A[Name]> }

@@ -4,7 +4,7 @@ import { emailLinks, knownAddresses, oauthIdentities, users } from './tables.ts'
 
 export type Account = typeof users.$inferSelect
 
-/** Returns the account whose owner has confirmed this email. */
+/** Returns the account whose owner has confirmed this email; null if there is none. */
 export async function findConfirmedAccount(db: Db, email: string): Promise<Account | null> {
   const [row] = await db
     .select()
@@ -13,7 +13,7 @@ export async function findConfirmedAccount(db: Db, email: string): Promise<Accou
   return row ?? null
 }
 
-/** Returns the newest unconfirmed account with this email. */
+/** Returns the newest unconfirmed account with this email; null if there is none. */
 export async function findUnconfirmedAccount(db: Db, email: string): Promise<Account | null> {
   const [row] = await db
     .select()
@@ -105,7 +105,7 @@ export async function addEmailLink(db: Db, link: typeof emailLinks.$inferInsert)
 
 type Purpose = 'confirm' | 'restore'
 
-/** Returns the account of a link that has not expired. */
+/** Returns the account of a link; null if the link is unknown or has expired. */
 export async function findEmailLink(db: Db, purpose: Purpose, hash: string, now: Date): Promise<Account | null> {
   const [row] = await db
     .select({ user: users })
@@ -127,6 +127,7 @@ export async function deleteExpiredEmailLinks(db: Db, now: Date): Promise<void> 
   await db.delete(emailLinks).where(lte(emailLinks.expiresAt, now))
 }
 
+/** Returns the user whom a sign-in provider knows by the id `subject`; null if there is none. */
 export async function findIdentity(db: Db, provider: string, subject: string): Promise<{ userId: number } | null> {
   const [row] = await db
     .select({ userId: oauthIdentities.userId })
@@ -157,10 +158,12 @@ export async function deleteIdentitiesOf(db: Db, userId: number): Promise<string
   return rows.map((row) => row.provider).toSorted()
 }
 
+/** Deletes the known IP addresses of a user. */
 export async function deleteAddressesOf(db: Db, userId: number): Promise<void> {
   await db.delete(knownAddresses).where(eq(knownAddresses.userId, userId))
 }
 
+/** Whether the user has signed in from this IP address before. */
 export async function isKnownAddress(db: Db, userId: number, ip: string): Promise<boolean> {
   const [row] = await db
     .select({ matches: count() })

@@ -11,8 +11,8 @@ import { signingKey } from './signing-keys.ts'
 const lifetimeMs = minutes(60)
 
 /**
- * Solving a challenge takes about 256 keys of 1,000 rounds each: fast for one user, expensive for millions of attempts. Verifying a
- * solution takes one key.
+ * Solving a challenge requires the derivation of about 256 keys, with 1,000 rounds each: fast for one user, expensive for millions of attempts. Verifying a
+ * solution requires one key.
  */
 const proofOfWork = { algorithm: 'PBKDF2/SHA-256', cost: 1_000, keyPrefix: '00' }
 
@@ -40,6 +40,7 @@ export async function newChallenge(app: App): Promise<Challenge> {
   })
 }
 
+/** Verifies the payload of the widget. Returns false for a wrong or expired solution, and for one that was already used. */
 export async function isAltchaSolved(app: App, payload: string): Promise<boolean> {
   const solved = readPayload(payload)
   if (!solved) return false

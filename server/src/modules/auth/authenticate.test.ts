@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => t.close())
 
-test('accepts both schemes, in any case, for a session and for an API token', async () => {
+test('both schemes are accepted, in upper or lower case, for a session and for an API token', async () => {
   const key = await t.make.token(user)
   for (const credential of [user.token, key])
     for (const scheme of ['token', 'Bearer', 'TOKEN', 'bearer'])
@@ -154,6 +154,6 @@ test.each([
   ['2001:0DB8:0:0:ffff::', '2001:db8:0:0::/64'],
   ['::1', '0:0:0:0::/64'],
   ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-])('%s is counted as %s', (ip, block) => {
+])('the address %s is counted as the block %s', (ip, block) => {
   expect(addressBlock(ip)).toBe(block)
 })

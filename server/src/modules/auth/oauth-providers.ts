@@ -13,7 +13,7 @@ export type Provider = {
   clientId: string
   clientSecret: string
   scopes: string[]
-  addresses: ExternalServices[OauthProvider]
+  urls: ExternalServices[OauthProvider]
   readProfile: (accessToken: string) => Promise<OauthProfile>
 }
 
@@ -28,7 +28,7 @@ export function findProvider(app: App, name: OauthProvider): Provider | null {
         clientId,
         clientSecret,
         scopes: ['openid', 'email', 'profile'],
-        addresses: services.google,
+        urls: services.google,
         readProfile: (accessToken) => googleProfile(services.google, accessToken),
       }
     : {
@@ -36,7 +36,7 @@ export function findProvider(app: App, name: OauthProvider): Provider | null {
         clientId,
         clientSecret,
         scopes: ['read:user', 'user:email'],
-        addresses: services.github,
+        urls: services.github,
         readProfile: (accessToken) => githubProfile(services.github, accessToken),
       }
 }
@@ -70,9 +70,9 @@ const GithubUser = z.object({ id: z.number(), login: z.string(), name: z.string(
 const GithubEmails = z.array(z.object({ email: z.email(), primary: z.boolean(), verified: z.boolean() }))
 
 /** Reads the email from the list of emails, because the email of the public profile is not confirmed. */
-async function githubProfile(addresses: ExternalServices['github'], accessToken: string): Promise<OauthProfile> {
-  const user = GithubUser.parse(await fetchJson(addresses.profileUrl, { accessToken }))
-  const emails = GithubEmails.parse(await fetchJson(addresses.emailsUrl, { accessToken }))
+async function githubProfile(urls: ExternalServices['github'], accessToken: string): Promise<OauthProfile> {
+  const user = GithubUser.parse(await fetchJson(urls.profileUrl, { accessToken }))
+  const emails = GithubEmails.parse(await fetchJson(urls.emailsUrl, { accessToken }))
   const email = emails.find((e) => e.primary && e.verified)?.email.toLowerCase() ?? null
   return {
     subject: String(user.id),

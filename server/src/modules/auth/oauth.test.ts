@@ -20,7 +20,7 @@ beforeAll(async () => {
   })
   server.service.addRoute('GET', '/user', (_, response) => void response.end(JSON.stringify(github.user)))
   server.service.addRoute('GET', '/user/emails', (_, response) => void response.end(JSON.stringify(github.emails)))
-  const addresses = { authorizeUrl: `${baseUrl}/authorize`, tokenUrl: `${baseUrl}/token` }
+  const urls = { authorizeUrl: `${baseUrl}/authorize`, tokenUrl: `${baseUrl}/token` }
   t = await startTestApp({
     env: {
       SHOAL_GOOGLE_CLIENT_ID: 'google-id',
@@ -29,8 +29,8 @@ beforeAll(async () => {
       SHOAL_GITHUB_CLIENT_SECRET: 'github-secret',
     },
     external: {
-      google: { ...addresses, profileUrl: `${baseUrl}/userinfo` },
-      github: { ...addresses, profileUrl: `${baseUrl}/user`, emailsUrl: `${baseUrl}/user/emails` },
+      google: { ...urls, profileUrl: `${baseUrl}/userinfo` },
+      github: { ...urls, profileUrl: `${baseUrl}/user`, emailsUrl: `${baseUrl}/user/emails` },
     },
   })
 })

@@ -33,7 +33,7 @@ const Attempt = z.object({ provider: z.string(), state: z.string(), verifier: z.
 export const configuredProviders = (app: App): OauthProvider[] =>
   oauthProviders.filter((name) => findProvider(app, name) !== null)
 
-/** Returns the URL to redirect the browser to. State and PKCE verifier are in a sealed cookie, so that any API process can continue. */
+/** Returns the URL to redirect the browser to. State and PKCE verifier are in a sealed cookie, so that any API process can continue. @throws Refusal 404 if the provider is unknown or not configured */
 export function startOauth(app: App, name: string, request: Request): string {
   const { key, provider } = requireProvider(app, name)
   const attempt = { provider: key, state: generateState(), verifier: generateCodeVerifier() }
@@ -43,7 +43,7 @@ export function startOauth(app: App, name: string, request: Request): string {
     app.sealer.seal(JSON.stringify({ ...attempt, expiresAtMs }), 'oauth-attempt'),
     lifetimeMs,
   )
-  const { authorizeUrl } = provider.addresses
+  const { authorizeUrl } = provider.urls
   return createClient(app, key, provider)
     .createAuthorizationURLWithPKCE(
       authorizeUrl,
@@ -116,7 +116,7 @@ function readAttempt(app: App, cookie: string | null): z.infer<typeof Attempt> |
 async function fetchProfile(app: App, key: OauthProvider, provider: Provider, code: string, verifier: string) {
   try {
     const client = createClient(app, key, provider)
-    const tokens = await client.validateAuthorizationCode(provider.addresses.tokenUrl, code, verifier)
+    const tokens = await client.validateAuthorizationCode(provider.urls.tokenUrl, code, verifier)
     return await provider.readProfile(tokens.accessToken())
   } catch (error) {
     app.log.warn({ err: error, provider: key }, 'sign-in with a provider failed')

@@ -16,7 +16,7 @@ export function passwordUntil({ passwordAt }: Pick<Actor, 'passwordAt'>, now: Da
 }
 
 /**
- * Checks the password of the caller and records in the session that it was entered now.
+ * Checks the password of the caller and records in the session that it was entered now. Returns until when that counts as recent.
  * @throws Refusal 400 for the field `password` if it is wrong; 405 if the account has no password
  */
 export async function enterPassword(app: App, actor: Actor, password: string): Promise<Date> {

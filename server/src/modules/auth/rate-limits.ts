@@ -5,7 +5,8 @@ import { tooManyRequests } from '../../errors.ts'
 import { incrementCounter, decrementCounter } from './rate-store.ts'
 
 /**
- * Counts a call of an endpoint against its rate limit, per user if known, otherwise per address: users in an office may share an address.
+ * Counts a call of an endpoint against its rate limit: per user if the user is known, since users in an office may share an IP address,
+ * and otherwise per address.
  * @throws Refusal 429 with the time to wait
  */
 export async function limitCalls(

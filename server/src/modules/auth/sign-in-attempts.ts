@@ -28,7 +28,7 @@ type Attempt = {
 }
 
 /**
- * Counts an attempt. Returns a function that reverts this after a correct password, since only failures count. Also limits emails
+ * Counts an attempt. Returns a function that reverts this, which the caller calls after a correct password, since only failures count. Also limits emails
  * without an account, because a limit only for accounts would reveal which exist.
  * @throws Refusal 429 when a limit is reached
  */

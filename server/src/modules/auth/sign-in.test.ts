@@ -14,7 +14,7 @@ const tooMany = { status: 429, body: { code: 'TOO_MANY_REQUESTS' } }
 const signIn = (email: string, enteredPassword = password, ip = '127.0.0.1') =>
   t.as(null, { ip }).auth.signIn({ body: { email, password: enteredPassword } })
 
-test('the correct password signs in; the email may be in any case', async () => {
+test('the correct password signs the user in; the case of the email does not matter', async () => {
   const user = await t.make.user({ email: 'ada@example.com', password })
   const { token } = await signIn('ADA@example.com ')
   expect(await t.as(token).user.get()).toMatchObject({ id: user.id })

@@ -4,11 +4,12 @@ import { findOrAddSigningKey } from './store.ts'
 
 export type SigningPurpose = 'session' | 'challenge'
 
+/** The context with which the key of a purpose is sealed. */
 export const signingKeyContext = (purpose: string): string => `signing-key:${purpose}`
 
 const keys = new WeakMap<App, Map<SigningPurpose, Promise<Uint8Array>>>()
 
-/** A 32-byte key that all API processes share: created on first use and stored sealed in the database. */
+/** Returns a 32-byte key that all API processes share: created on first use and stored sealed in the database. */
 export function signingKey(app: App, purpose: SigningPurpose): Promise<Uint8Array> {
   const appKeys = keys.get(app) ?? new Map<SigningPurpose, Promise<Uint8Array>>()
   keys.set(app, appKeys)

@@ -64,7 +64,7 @@ export async function endSession(db: Db, id: string): Promise<void> {
   await db.delete(sessions).where(eq(sessions.id, id))
 }
 
-/** Ends all sessions of a user except `except`, and returns the number of ended sessions. */
+/** Ends all sessions of a user except the one with the id `except`, and returns the number of ended sessions. */
 export async function endSessionsOf(db: Db, userId: number, except?: string): Promise<number> {
   const ended = await db
     .delete(sessions)

@@ -6,19 +6,20 @@ import { insertAccount, selectAccountKey } from './store.ts'
 
 export type AuthorityApp = Pick<App, 'db' | 'sealer' | 'config' | 'clock'>
 
+/** The context with which the key of an account is sealed. */
 export const accountContext = (directoryUrl: string): string => `acme account ${directoryUrl}`
 
 /** Loads the library on first use, because most installations and all commands do not need it. */
 export const loadAcme = async (): Promise<typeof acme> => (await import('acme-client')).default
 
-const requestMs = 30_000
+const requestTimeoutMs = 30_000
 
 /** Loads the library, and sets the timeout and the root certificate of its requests to the authority. */
 export async function loadAcmeFor({ config }: Pick<App, 'config'>): Promise<typeof acme> {
   const library = await loadAcme()
   const caFile = config.SHOAL_ACME_CA_FILE
   Object.assign(library.axios.defaults, {
-    timeout: requestMs,
+    timeout: requestTimeoutMs,
     // The library must not retry a failed request, because Shoal retries the whole order later.
     acmeSettings: { retryMaxAttempts: 1, retryDefaultDelay: 1 },
     proxy: false,

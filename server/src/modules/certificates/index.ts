@@ -1,4 +1,4 @@
-export { certificateStates, keepName, type CertificateState } from './names.ts'
+export { certificateStates, addName, type CertificateState } from './names.ts'
 export { startCertificates } from './keep.ts'
 export {
   findChallengeCertificate,

@@ -20,6 +20,7 @@ const renewalCheckMs = hours(6)
 const maxDelayMs = hours(12)
 const maxErrorLength = 500
 
+/** The context with which the private key of a certificate is sealed. */
 export const certificateKeyContext = (name: string): string => `certificate ${name}`
 
 /** Orders and renews certificates in one process of the installation. Does nothing without SHOAL_TLS=acme. */

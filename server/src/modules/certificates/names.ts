@@ -2,7 +2,7 @@ import type { Db } from '../../db/database.ts'
 import { insertNames, selectCertificates, type CertificateRow } from './store.ts'
 
 /** Adds a name of an organization, so that its certificate is ordered and renewed; does nothing if the name exists already. */
-export const keepName = (db: Db, name: string, now: Date): Promise<void> => insertNames(db, [name], false, now)
+export const addName = (db: Db, name: string, now: Date): Promise<void> => insertNames(db, [name], false, now)
 
 /** `notAfter`: null until the first order has succeeded. `lastError`: why the last order failed; null if it succeeded. */
 export type CertificateState = Pick<CertificateRow, 'notAfter' | 'lastError' | 'nextOrderAt'>

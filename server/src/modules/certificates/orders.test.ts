@@ -63,7 +63,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     for (const { sealed_key } of rows) expect(sealed_key).toMatch(/^v1:/)
   })
 
-  test('without an address of the operator, further orders use the account of the first', async () => {
+  test('without an email of the operator, further orders use the account of the first', async () => {
     const { SHOAL_ACME_EMAIL } = t.app.config
     onTestFinished(async () => {
       Object.assign(t.app.config, { SHOAL_ACME_EMAIL })
@@ -93,7 +93,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     expect([1, 2, 3, 20].map(retryDelayMs)).toEqual([120_000, 240_000, 480_000, hours(12)])
   })
 
-  test('a wrong key authorization fails the order, with the cause', async () => {
+  test('a wrong key authorization makes the order fail, and its cause is recorded', async () => {
     t.app.config.SHOAL_ACME_CHALLENGE = 'http-01'
     await own([consoleName])
     const impostor = createServer((_, res) => void res.end('made-up.key-authorization'))
@@ -128,7 +128,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     await updateCertificate(t.app.db, consoleName, { nextOrderAt: new Date(0) })
     await order()
     expect(await state(consoleName)).toMatchObject({ chain: before?.chain, failures: 1 })
-    // After its restart it has forgotten the account, which is created again with the same key.
+    // After its restart, Pebble no longer has the account, which is created again with the same key.
     await pebble.start()
     await updateCertificate(t.app.db, consoleName, { nextOrderAt: new Date(0) })
     await order()

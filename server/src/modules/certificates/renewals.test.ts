@@ -72,7 +72,7 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     expect(await state()).toMatchObject({ nextOrderAt: moved.nextOrderAt, chain: issued.chain })
   })
 
-  test('a certificate whose window has passed, as that of a revoked one, is replaced at the next round', async () => {
+  test('a certificate whose window has passed, such as that of a revoked certificate, is replaced at the next round', async () => {
     const issued = await issue()
     await pebble.suggestRenewal(issued.chain, {
       start: new Date(Date.now() - days(2)),
@@ -93,7 +93,7 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     expect((await state()).nextOrderAt.getTime()).toBeLessThan(issued.notAfter.getTime())
   })
 
-  test('without a valid response from the authority, the renewal stays at a third of the lifetime', async () => {
+  test('without a valid response from the authority, the renewal stays at the time when a third of the lifetime remains', async () => {
     const issued = await issue()
     const nothing = { start: new Date(Date.now() + days(2)), end: new Date(Date.now() + days(1)) }
     await pebble.suggestRenewal(issued.chain, nothing)

@@ -3,7 +3,7 @@ import { days, hours, minutes } from '../../clock.ts'
 import { every } from '../../db/every.ts'
 import { measured } from '../../health/loops.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
-import { dropName, keepName } from '../certificates/index.ts'
+import { dropName, addName } from '../certificates/index.ts'
 import { checkDns, type DnsResult, type RecordChecks } from './check-dns.ts'
 import { gatewayNameOf } from './gateway-name.ts'
 import { deleteDomain, selectActive, selectDueDomains, selectReleased, updateDomain, type DomainRow } from './store.ts'
@@ -11,6 +11,7 @@ import { deleteDomain, selectActive, selectDueDomains, selectReleased, updateDom
 export type DomainsApp = Pick<App, 'db' | 'clock' | 'config' | 'log' | 'jobs'>
 
 const roundMs = 2_000
+/** The maximum number of domains that a round checks, concurrently. */
 const maxChecks = 8
 /** How long a domain stays active after its last successful check, while DNS has no records or does not respond. */
 const missingGraceMs = days(1)
@@ -104,7 +105,7 @@ async function activate(app: DomainsApp, row: DomainRow, recordChecks: RecordChe
     nextCheckAt: new Date(now.getTime() + activeIntervalMs),
     ...(row.isActive ? {} : { isActive: true }),
   })
-  await keepName(app.db, row.name, now)
+  await addName(app.db, row.name, now)
 }
 
 /**

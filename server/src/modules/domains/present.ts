@@ -5,7 +5,7 @@ import type { CertificateState } from '../certificates/index.ts'
 import type { DomainRow } from './store.ts'
 
 type PresentedDomain = PayloadInputOf<Contract['domains']['check']>
-type Surroundings = { gatewayName: string; certificate: CertificateState | undefined; now: Date }
+type DomainContext = { gatewayName: string; certificate: CertificateState | undefined; now: Date }
 
 const unchecked = { state: 'WAITING', problem: null } as const
 
@@ -13,7 +13,7 @@ const unchecked = { state: 'WAITING', problem: null } as const
  * Presents a domain with the records to set and the results of the last check. `certificate`: undefined for a domain that has
  * none.
  */
-export function presentDomain(row: DomainRow, { gatewayName, certificate, now }: Surroundings): PresentedDomain {
+export function presentDomain(row: DomainRow, { gatewayName, certificate, now }: DomainContext): PresentedDomain {
   const { name, squidName: squid, tag, isActive, checkedAt, createdAt, proof, recordChecks } = row
   const problem = row.problem ?? (isActive ? (certificate?.lastError ?? null) : null)
   const isServed = isActive && Number(certificate?.notAfter ?? 0) > now.getTime()

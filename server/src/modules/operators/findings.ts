@@ -16,7 +16,7 @@ export type Facts = {
   certificates: CertificateRow[]
 }
 
-type Found = Omit<Finding, 'since'> & { since: Date | null }
+type DatedFinding = Omit<Finding, 'since'> & { since: Date | null }
 
 /** A worker that is not busy claims a deployment within seconds. */
 const maxUnclaimedMs = minutes(2)
@@ -25,7 +25,7 @@ const maxLateMs = minutes(2)
 const minFailedRounds = 3
 
 /** Returns the problems of the installation, the most severe first. The limits are those of `shoal doctor` where it has the same check. */
-export function findingsOf(facts: Facts): Found[] {
+export function findingsOf(facts: Facts): DatedFinding[] {
   const found = [
     ...processFindings(facts),
     ...loopFindings(facts),
@@ -38,7 +38,7 @@ export function findingsOf(facts: Facts): Found[] {
   return [...found.filter(({ severity }) => severity === 'bad'), ...found.filter(({ severity }) => severity === 'warn')]
 }
 
-function processFindings({ replicas }: Facts): Found[] {
+function processFindings({ replicas }: Facts): DatedFinding[] {
   const alive = replicas.filter(isAlive)
   const silent = replicas.filter((replica) => !isAlive(replica))
   const has = (role: string) => alive.some(({ report }) => report.roles.includes(role))
@@ -92,7 +92,7 @@ function processFindings({ replicas }: Facts): Found[] {
 }
 
 /** Uses the newest report of each loop: a loop runs in one process, and a former leader still reports its last round. */
-function loopFindings({ replicas, now }: Facts): Found[] {
+function loopFindings({ replicas, now }: Facts): DatedFinding[] {
   const newest = new Map<string, LoopReport & { replica: string }>()
   const timeOf = (loop: LoopReport) => Date.parse(loop.lastEndedAt ?? '') || 0
   for (const replica of replicas.filter(isAlive))
@@ -110,7 +110,7 @@ function loopFindings({ replicas, now }: Facts): Found[] {
   })
 }
 
-function queueFindings({ unfinished, now }: Facts): Found[] {
+function queueFindings({ unfinished, now }: Facts): DatedFinding[] {
   const waiting = unfinished.filter(
     ({ worker, createdMs }) => worker === null && now.getTime() - createdMs > maxUnclaimedMs,
   )
@@ -127,7 +127,7 @@ function queueFindings({ unfinished, now }: Facts): Found[] {
     : []
 }
 
-function postgresFindings({ postgres }: Facts): Found[] {
+function postgresFindings({ postgres }: Facts): DatedFinding[] {
   return postgres.flatMap(({ name, isEmbedded, connections }) => {
     if (connections === null)
       return [
@@ -148,7 +148,7 @@ function postgresFindings({ postgres }: Facts): Found[] {
   })
 }
 
-function diskFindings({ replicas }: Facts): Found[] {
+function diskFindings({ replicas }: Facts): DatedFinding[] {
   const remedy = 'Delete versions or old backups, or enlarge the disk.'
   return replicas.filter(isAlive).flatMap(({ name, report: { disk } }) => {
     if (disk === null) return []
@@ -160,16 +160,17 @@ function diskFindings({ replicas }: Facts): Found[] {
   })
 }
 
-function backupFindings({ backup: { at, isExternal }, now }: Facts): Found[] {
+function backupFindings({ backup: { at, isExternal }, now }: Facts): DatedFinding[] {
   const remedy = 'Run shoal backup --to <file> on a timer, to another disk.'
   if (isExternal) return []
   if (at === null) return [warn('backup', 'No backup exists', null, remedy)]
   const ageMs = now.getTime() - at.getTime()
+  // Backups are expected daily, with two hours of tolerance.
   if (ageMs <= hours(26)) return []
   return [(ageMs > days(7) ? bad : warn)('backup', 'No recent backup exists', at, remedy)]
 }
 
-function certificateFindings({ certificates, now }: Facts): Found[] {
+function certificateFindings({ certificates, now }: Facts): DatedFinding[] {
   return certificates.flatMap(({ name, validUntilMs, failures, lastError }) => {
     const remedy =
       'Point the DNS record of this name to this installation, and make ports 80 and 443 reachable for the certificate authority. Shoal retries automatically.'
@@ -184,14 +185,14 @@ function certificateFindings({ certificates, now }: Facts): Found[] {
   })
 }
 
-const bad = (subject: string, text: string, since: Date | null, remedy: string): Found => ({
+const bad = (subject: string, text: string, since: Date | null, remedy: string): DatedFinding => ({
   severity: 'bad',
   subject,
   text,
   since,
   remedy,
 })
-const warn = (subject: string, text: string, since: Date | null, remedy: string): Found => ({
+const warn = (subject: string, text: string, since: Date | null, remedy: string): DatedFinding => ({
   severity: 'warn',
   subject,
   text,

@@ -69,7 +69,7 @@ describe('without the flag, the endpoints look like unknown paths', () => {
     }
   })
 
-  test('an operator whose flag was removed is locked out in the middle of the session even if the password is fresh', async () => {
+  test('an operator whose flag was removed is locked out in the middle of the session, even if the password was entered recently', async () => {
     const former = await t.make.operator({ password })
     const client = t.as(former).operators
     await client.confirmPassword({ body: { password } })
@@ -83,13 +83,13 @@ describe('without the flag, the endpoints look like unknown paths', () => {
     expect((await t.as(former).user.get({})).isOperator).toBe(false)
   })
 
-  test('the public description of the API does not list them', async () => {
+  test('the public OpenAPI document does not list them', async () => {
     expect((await send('/api/openapi.json')).body).not.toContain('/admin')
   })
 })
 
 describe('a change needs the password', () => {
-  test('for ten minutes after it was entered, in this session only', async () => {
+  test('which allows changes for ten minutes after it was entered, in this session only', async () => {
     const org = await t.make.org()
     const suspend = () => asOperator().suspendOrg({ params: { code: org.code }, body: { reason: 'Abuse.' } })
     await expect(suspend()).rejects.toMatchObject({ status: 405, body: { code: 'PASSWORD_NEEDED' } })

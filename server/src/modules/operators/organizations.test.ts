@@ -30,7 +30,7 @@ const query = async <Row extends object>(text: string, values: unknown[] = []) =
 const found = async (search: string) => (await api().listOrgs({ query: { search } })).orgs
 
 describe('the list of organizations', () => {
-  test('finds by name, code and the email of a member; other text matches literally', async () => {
+  test('finds organizations by name, by code and by the email of a member; special characters match literally', async () => {
     const org = await t.make.org({ code: 'find-me', name: 'Fifty % Found_' })
     const codes = async (search: string) => (await found(search)).map(({ code }) => code)
     expect(await codes('FIND-')).toEqual([org.code])
@@ -124,7 +124,7 @@ describe('a suspension', () => {
     await query(`update squids set desired_state = $2, last_deploy = null where id = $1`, [id, state])
   }
 
-  test('members see the reason; deployments, restarts and RPC requests are refused with it until it ends', async () => {
+  test('shows its reason to members; until it ends, deployments, restarts and RPC requests are refused with that reason', async () => {
     const org = await t.make.org()
     const id = await scenario.addVersion(org, { name: 'mine' })
     const asAdmin = t.as(org.admin)
@@ -151,23 +151,23 @@ describe('a suspension', () => {
   test('hibernates running versions, and starts those that it hibernated when it ends', async () => {
     const org = await t.make.org()
     const running = await scenario.addVersion(org, { name: 'running' })
-    const asleep = await scenario.addVersion(org, { name: 'asleep' })
-    await complete(asleep, 'hibernated')
+    const hibernated = await scenario.addVersion(org, { name: 'hibernated' })
+    await complete(hibernated, 'hibernated')
     await suspend(org)
     await scenario.advance(minutes(1))
-    expect([await typesOf(running), await typesOf(asleep)]).toEqual([['HIBERNATE'], []])
+    expect([await typesOf(running), await typesOf(hibernated)]).toEqual([['HIBERNATE'], []])
     await complete(running, 'hibernated')
     await scenario.advance(minutes(1))
     expect(await typesOf(running)).toEqual(['HIBERNATE'])
     // A version whose deployment has just ended is hibernated, too.
-    await complete(asleep, 'running')
+    await complete(hibernated, 'running')
     await scenario.advance(minutes(1))
-    expect(await typesOf(asleep)).toEqual(['HIBERNATE'])
-    await complete(asleep, 'hibernated')
+    expect(await typesOf(hibernated)).toEqual(['HIBERNATE'])
+    await complete(hibernated, 'hibernated')
     await enterPasswordAfter(minutes(1))
     await resume(org)
     await scenario.advance(minutes(1))
-    expect([await typesOf(running), await typesOf(asleep)]).toEqual([
+    expect([await typesOf(running), await typesOf(hibernated)]).toEqual([
       ['HIBERNATE', 'RESTART'],
       ['HIBERNATE', 'RESTART'],
     ])

@@ -91,7 +91,7 @@ test('the age of the last backup and certificates that expire are reported', asy
   await heartbeat.close()
 })
 
-test('deployments of all organizations that have not ended are listed with why they wait', async () => {
+test('deployments of all organizations that have not ended are listed with the reason why they wait', async () => {
   const org = await t.make.org()
   await query(
     `insert into deployments (org_id, squid_id, squid_name, squid_slot, type, status, request_key, created_at, updated_at)

@@ -75,10 +75,10 @@ const statementsOf = (replicas: Awaited<ReturnType<typeof listReplicas>>) =>
 
 /** Reads the connections of the control plane's Postgres, and of each separate Postgres of squids. */
 async function readPostgres({ config, database, databaseHosts }: Pick<App, 'config' | 'database' | 'databaseHosts'>) {
-  const read = async (name: string, isEmbedded: boolean, of: App['database']) => ({
+  const read = async (name: string, isEmbedded: boolean, database: App['database']) => ({
     name,
     isEmbedded,
-    connections: await servers.connectionsOf(of).catch(() => null),
+    connections: await servers.connectionsOf(database).catch(() => null),
   })
   const isEmbedded = config.DATABASE_URL === undefined
   const isOnly = databaseHosts.all.length === 1

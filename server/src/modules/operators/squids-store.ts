@@ -11,7 +11,7 @@ export type SquidListRow = Pick<SquidRow, 'id' | 'orgId' | 'name' | 'slot' | 'de
   deployedMs: number | null
 }
 
-/** Returns all versions whose `name@slot` or organization's code contains `search`; all if it is empty. */
+/** Returns all versions whose `name@slot` or organization's code contains `search`; all if `search` is empty. */
 export async function listSquidRows(db: Db, search: string): Promise<SquidListRow[]> {
   const text = search.toLowerCase()
   const isFound = text === '' ? sql`true` : sql`position(${text} in s.name || '@' || s.slot || ' ' || o.code) > 0`

@@ -8,7 +8,7 @@ type Row = { text: string; calls: string; meanMs: number; maxMs: number }
 
 /**
  * Returns the statements of this database that were slow at least once, from pg_stat_statements; null if the server does not have it.
- * `count`: the maximum, those with the greatest total time.
+ * `count`: the maximum number of statements; those with the greatest total time are returned.
  */
 export async function readStatistics(db: Db, count: number): Promise<Statistics | null> {
   // The setting exists only where Postgres has loaded the library, and the view only where the extension was created.

@@ -12,6 +12,7 @@ export type UnfinishedRow = {
   slot: string
   type: DeploymentType
   status: DeploymentStatus
+  /** The process that runs it; null before a worker has claimed it. */
   worker: string | null
   /** Whether the step has left its queue; false for steps without a queue. */
   hasLeftQueue: boolean
@@ -34,7 +35,7 @@ export async function listUnfinishedRows(db: Db): Promise<UnfinishedRow[]> {
 
 export type CertificateRow = { name: string; validUntilMs: number | null; failures: number; lastError: string | null }
 
-/** Returns the names for which the installation maintains certificates, those that expire first at the beginning. */
+/** Returns the names for which the installation maintains certificates, names without a certificate first, then by expiry. */
 export async function listCertificates(db: Db): Promise<CertificateRow[]> {
   const { rows } = await db.execute<CertificateRow>(sql`
     select name, (extract(epoch from not_after) * 1000)::float8 as "validUntilMs", failures, last_error as "lastError"

@@ -41,8 +41,8 @@ async function usageBySquid(db: Db, now: Date): Promise<SquidUsage[]> {
 }
 
 /**
- * Returns the log lines of each version in the last 24 hours. Omits lines that are still to be moved to an own database of logs, and
- * returns none while that does not respond, because the other values are still of use.
+ * Returns the log lines of each version in the last 24 hours. Omits lines that are still to be moved to a separate database of logs, and
+ * returns none while that database does not respond, because the other values are still useful.
  */
 async function logLinesBySquid(db: Db, now: Date): Promise<Map<number, number>> {
   const dayAgo = timestampSql(now.getTime() - days(1))

@@ -7,7 +7,7 @@ import { selectUsers } from './users-store.ts'
 
 type ListUsers = Contract['operators']['listUsers']
 
-/** Lists a page of users with their unexpired sessions, the newest first. */
+/** Returns a page of users with the number of their unexpired sessions, the newest users first. */
 export async function listUsers(
   app: App,
   { search = '', offset = 0 }: QueryOf<ListUsers>,
@@ -27,7 +27,7 @@ export async function disableUser(app: App, actor: Actor, id: number): Promise<A
   return { subject: account.email, before: { disabledAt: account.disabledAt }, after: { userId: id, endedSessions } }
 }
 
-/** @throws Refusal 404 for an unknown id */
+/** Enables a disabled account. Returns the entry for the audit log. @throws Refusal 404 for an unknown id */
 export async function enableUser(app: App, id: number): Promise<AuditEntry> {
   const account = await accountWith(app, id)
   await changeAccount(app.db, id, { disabledAt: null })

@@ -70,13 +70,13 @@ test('of two administrators who demote each other concurrently, one succeeds', a
 test('a request fails if the caller loses the permission while it waits for the lock', async () => {
   const org = await t.make.org()
   const demoted = await t.make.member(org, 'admin')
-  const asOrg = { id: org.id, code: org.code }
+  const orgScope = { id: org.id, code: org.code }
   const actor = { userId: demoted.id } as Parameters<typeof lockMembership>[2]
   await t.as(org.admin).orgs.changeRole({
     params: { code: org.code, id: String(demoted.roleId) },
     body: { roleType: 'viewer' },
   })
-  const lock = () => t.app.db.transaction((tx) => lockMembership(tx, asOrg, actor, 'role.write'))
+  const lock = () => t.app.db.transaction((tx) => lockMembership(tx, orgScope, actor, 'role.write'))
   await expect(lock()).rejects.toMatchObject({ status: 405 })
   await t.as(org.admin).orgs.removeMember({ params: { code: org.code, id: String(demoted.roleId) } })
   await expect(lock()).rejects.toMatchObject({ status: 404 })

@@ -112,7 +112,7 @@ export async function setOrgStatus({ db }: { db: Db }, id: number, status: OrgSt
 }
 
 /**
- * Returns the organization whose pending email a link confirms. `hash`: of the secret in the link. Null if the link is invalid or
+ * Returns the organization whose pending email a link confirms. `hash` is the hash of the secret in the link. Null if the link is invalid or
  * expired.
  */
 export async function findOrgByEmailLink(db: Db, hash: string, now: Date): Promise<OrgRow | null> {

@@ -42,7 +42,7 @@ export const orgs = pgTable(
       addressLine1: string
       vatId: string | null
     }>(),
-    /** No deploys until this time, because the spending cap is reached. Written by billing. */
+    /** The organization cannot deploy until this time, because it has reached its spend cap. Written by billing. */
     deploysStoppedUntil: time(),
     /** Limit of RPC requests per calendar month; null: unlimited. Written by billing. */
     rpcRequestsCap: bigId(),

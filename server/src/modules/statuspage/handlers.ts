@@ -19,7 +19,8 @@ export function statusPageHandlers(app: App): Handlers<Contract['statusPage']> {
   const { db } = app
   const present = async (orgId: number, id: string) => presentIncident(await getIncident(db, orgId, id))
   /** Waits for the commit: a visitor's request before it would cache the old page again. */
-  const refreshPages = ({ afterCommit }: Pick<Request, 'afterCommit'>) => afterCommit(() => publicPagesOf(app).forget())
+  const refreshPages = ({ afterCommit }: Pick<Request, 'afterCommit'>) =>
+    afterCommit(() => publicPagesOf(app).evictAll())
   return {
     get: ({ org }) => readSettings(app, org),
     update: async ({ org, body, request }) => {

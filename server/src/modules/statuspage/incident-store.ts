@@ -12,7 +12,7 @@ const maxListed = 100
 
 const isOf = (orgId: number) => and(eq(statusIncidents.orgId, orgId), isNull(statusIncidents.removedAt))
 
-/** Lists open incidents first, then newest first; at most 100. `resolvedSince` omits those that were resolved earlier. */
+/** Lists at most 100 incidents: open ones first, then the newest first. `resolvedSince` omits those that were resolved earlier. */
 export async function listIncidents(db: Db, orgId: number, resolvedSince?: Date): Promise<IncidentWithUpdates[]> {
   const isRecent =
     resolvedSince && or(isNull(statusIncidents.resolvedAt), gte(statusIncidents.resolvedAt, resolvedSince))

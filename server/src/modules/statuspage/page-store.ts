@@ -44,7 +44,7 @@ export async function lockSlugs(tx: Db): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtext('shoal_status_slugs'))`)
 }
 
-/** Whether an organization may use an address: no other page has it or had it lately, and it is not the code of another organization. */
+/** Whether an organization may use an address: no other page has it or had it recently, and it is not the code of another organization. */
 export async function isSlugFree(db: Db, orgId: number, slug: string, now: Date): Promise<boolean> {
   const pages = await db
     .select({ orgId: statusPages.orgId })
@@ -75,6 +75,7 @@ export async function countHeldSlugs(db: Db, orgId: number, now: Date): Promise<
   return row?.slugs ?? 0
 }
 
+/** Reserves a previous address for its organization. */
 export async function holdSlug(db: Db, held: typeof statusHeldSlugs.$inferInsert): Promise<void> {
   const { orgId, until } = held
   await db
@@ -97,7 +98,7 @@ export async function savePage(db: Db, page: PageRow): Promise<void> {
   await db.insert(statusPages).values(page).onConflictDoUpdate({ target: statusPages.orgId, set: change })
 }
 
-/** Replaces the tags of a page. Tags that stay keep what was measured; removed ones lose it. Measuring starts at `now`. */
+/** Replaces the tags of a page. Tags that remain keep their measurements; removed tags lose them. New tags are measured from `now` on. */
 export async function replaceTags(db: Db, orgId: number, tags: StatusPageTag[], now: Date): Promise<void> {
   const kept: number[] = []
   for (const [position, { squid, tag, name }] of tags.entries()) {

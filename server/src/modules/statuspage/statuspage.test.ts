@@ -32,7 +32,7 @@ const save = (change: object = {}, code = 'acme', token = org.admin) =>
   t.as(token).statusPage.update({ params: { code }, body: settings(change) })
 const get = (path: string, headers: Record<string, string> = {}) => t.http.inject({ url: path, headers })
 const page = async () => {
-  publicPagesOf(t.app).forget()
+  publicPagesOf(t.app).evictAll()
   return (await get('/status/acme.json')).json<PublicPage>()
 }
 

@@ -12,6 +12,7 @@ const outageMinutes = 30
 
 export const nothingMeasured: Measured = { requests: 0, failures: 0, upMs: 0, downMs: 0, hibernatedMs: 0 }
 
+/** Returns the sum of the measurements of several days. */
 export const addUp = (days: readonly Measured[]): Measured =>
   days.reduce(
     (sum, day) => ({

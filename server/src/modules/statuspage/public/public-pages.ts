@@ -79,7 +79,7 @@ export class PublicPages {
   }
 
   /** Discards all cached pages and addresses. Called after a change of settings or incidents was committed. */
-  forget(): void {
+  evictAll(): void {
     this.#slugs = this.#keepSlugs()
     this.#pages.clear()
     this.#lastCopies.clear()

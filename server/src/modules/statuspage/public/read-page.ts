@@ -56,7 +56,7 @@ export type PublicIncident = {
 export type PublicPage = {
   title: string
   url: string
-  /** When this was read. */
+  /** When the data of the page was read. */
   generatedAt: string
   status: TagStatus
   tags: PublicTag[]
