@@ -1,16 +1,16 @@
-{{/* Arguments: the chart's context. The name of all objects, or their prefix. */}}
+{{/* Argument: the chart's context. The prefix of the names of all objects. */}}
 {{- define "shoal.name" -}}
 {{- .Release.Name | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* Arguments: root, role. */}}
+{{/* Arguments: root, role. The labels that select the pods of a role. */}}
 {{- define "shoal.selector" -}}
 app.kubernetes.io/name: shoal
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .role }}
 {{- end -}}
 
-{{/* Arguments: root, role. Not `app.kubernetes.io/managed-by: shoal`, which marks the objects of squids. */}}
+{{/* Arguments: root, role. The labels of an object. `managed-by` is not `shoal`, since that value marks the objects of squids. */}}
 {{- define "shoal.labels" -}}
 {{ include "shoal.selector" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
@@ -34,7 +34,7 @@ readOnlyRootFilesystem: true
 capabilities: { drop: [ALL] }
 {{- end -}}
 
-{{/* Arguments: root, names, isOptional. Variables from the Secret. */}}
+{{/* Arguments: root, names, isOptional. Environment variables with the values of these keys of `existingSecret`. */}}
 {{- define "shoal.secretEnv" -}}
 {{- range .names }}
 - name: {{ . }}
@@ -43,7 +43,7 @@ capabilities: { drop: [ALL] }
 {{- end -}}
 {{- end -}}
 
-{{/* Arguments: root, role. The variables of a role. */}}
+{{/* Arguments: root, role. The environment variables of a role. */}}
 {{- define "shoal.env" -}}
 - name: SHOAL_ROLES
   value: {{ .role }}
@@ -83,7 +83,7 @@ securityContext:
   {{- include "shoal.containerSecurity" . | nindent 2 }}
 resources:
   {{- toYaml (index .root.Values .role).resources | nindent 2 }}
-# The port is open before the database is migrated.
+# The health port is open before the server migrates the database.
 startupProbe:
   httpGet: { path: /healthz, port: health }
   periodSeconds: 2
@@ -113,6 +113,6 @@ imagePullSecrets:
 {{- end }}
 securityContext:
   {{- include "shoal.podSecurity" . | nindent 2 }}
-# Nodes learn within seconds that this pod is ending. Connections then end within SHOAL_DRAIN_SECONDS, 20 by default.
+# Kubernetes stops routing to an ending pod within seconds. Connections then end within SHOAL_DRAIN_SECONDS, 20 by default.
 terminationGracePeriodSeconds: 60
 {{- end -}}

@@ -1,4 +1,4 @@
-{{/* The data directory is below the volume, since only the owner of a folder can change its mode. */}}
+{{/* SHOAL_DATA_DIR is a folder in the volume, not the volume itself: Shoal sets its mode, which only the owner of a folder can do. */}}
 {{- define "shoal.settings" -}}
 HOME: /tmp
 SHOAL_RUNTIME: kubernetes

@@ -1,7 +1,7 @@
 {{- define "shoal.collectorConfig" -}}
 receivers:
   file_log:
-    # Lines are sent as they are in the files, with their offsets, by which the worker recognizes those that it has.
+    # The collector sends lines unchanged, with their offsets in the file, by which the worker recognizes lines that it already has.
     include: [/var/log/pods/shoal-*-o*_w*/*/*.log, /var/log/pods/shoal-*-o*_w*/*/*.log.*]
     exclude: [/var/log/pods/*/*/*.gz, /var/log/pods/*/*/*.tmp]
     start_at: beginning
