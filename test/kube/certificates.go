@@ -37,6 +37,7 @@ func certificatesCommand() *cobra.Command {
 	return command
 }
 
+// authority signs the certificates of a test cluster, and writes them to folder.
 type authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
@@ -44,6 +45,7 @@ type authority struct {
 	server      string
 }
 
+// writeCertificates writes the files of certificatesCommand. Each of identities has the four fields of the flag.
 func writeCertificates(folder, server string, identities []string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
@@ -64,6 +66,7 @@ func writeCertificates(folder, server string, identities []string) error {
 	return writeServiceAccountKey(folder)
 }
 
+// newAuthority creates an authority and writes its own certificate and key, ca.crt and ca.key.
 func newAuthority(folder, server string) (*authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -79,6 +82,7 @@ func newAuthority(folder, server string) (*authority, error) {
 	return issuer, issuer.write("ca", template, key)
 }
 
+// issue writes a certificate of the user, its key and a kubeconfig with both. The server at the addresses can use the certificate too.
 func (a *authority) issue(file, user, group, addresses string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -105,6 +109,7 @@ func (a *authority) issue(file, user, group, addresses string) error {
 	return a.writeKubeconfig(file)
 }
 
+// write signs the certificate and writes it and its key to file.crt and file.key.
 func (a *authority) write(file string, template *x509.Certificate, key *ecdsa.PrivateKey) error {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
@@ -151,6 +156,7 @@ current-context: shoal-test
 	return os.WriteFile(filepath.Join(a.folder, file+".conf"), []byte(text), 0o600)
 }
 
+// writeServiceAccountKey writes the key pair with which the API server signs and verifies the tokens of service accounts.
 func writeServiceAccountKey(folder string) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

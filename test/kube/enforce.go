@@ -34,7 +34,8 @@ import (
 
 var networkPolicies = schema.GroupVersionResource{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"}
 
-// Objects often change together, so one transaction of nftables applies all changes of this period.
+// After a change, the enforcer waits this long for further ones: objects often change together, and one transaction of nftables applies
+// all of them.
 const settleTime = 20 * time.Millisecond
 
 // enforceCommand enforces the NetworkPolicies of the cluster on one node, in whose network namespace it runs.
@@ -56,6 +57,7 @@ func enforceCommand() *cobra.Command {
 	return command
 }
 
+// enforcer keeps the nftables rules of one node up to date.
 type enforcer struct {
 	node       string
 	podRange   netip.Prefix
@@ -63,11 +65,15 @@ type enforcer struct {
 	namespaces corelisters.NamespaceLister
 	policies   cache.GenericLister
 	events     record.EventRecorder
-	changed    chan struct{}
-	applied    string
-	refused    map[string]string
+	// Has an item if objects changed since they were last read.
+	changed chan struct{}
+	// The last script that nft accepted.
+	applied string
+	// Why policies cannot be enforced, by name; empty for those that can.
+	refused map[string]string
 }
 
+// enforce connects to the cluster and enforces its policies until ctx ends.
 func enforce(ctx context.Context, kubeconfig, node string, podRange netip.Prefix) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -116,6 +122,7 @@ func enforce(ctx context.Context, kubeconfig, node string, podRange netip.Prefix
 	return e.run(ctx)
 }
 
+// handler returns a handler that signals each change of an object.
 func (e *enforcer) handler() cache.ResourceEventHandler {
 	notify := func(any) {
 		select {
@@ -126,6 +133,7 @@ func (e *enforcer) handler() cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{AddFunc: notify, DeleteFunc: notify, UpdateFunc: func(_, changed any) { notify(changed) }}
 }
 
+// run applies the rules, initially and after each change.
 func (e *enforcer) run(ctx context.Context) error {
 	for {
 		cluster, err := e.read()
@@ -146,6 +154,7 @@ func (e *enforcer) run(ctx context.Context) error {
 	}
 }
 
+// read returns the objects of the cluster, and reports the policies that cannot be enforced.
 func (e *enforcer) read() (policy.Cluster, error) {
 	var cluster policy.Cluster
 	var err error
@@ -198,6 +207,7 @@ func nameOf(decoded policy.Policy) string {
 	return decoded.Namespace + "/" + decoded.Name
 }
 
+// apply runs the script, if it changed. If nft rejects it, all pods of the node are isolated.
 func (e *enforcer) apply(script string) error {
 	if script == e.applied {
 		return nil

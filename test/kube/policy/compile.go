@@ -53,6 +53,7 @@ func Compile(cluster Cluster, node string) []PodRules {
 	return rules
 }
 
+// rulesOf returns the rules of one pod, from all policies that select it.
 func (c Cluster) rulesOf(pod *corev1.Pod, address netip.Addr) PodRules {
 	rules := PodRules{Name: pod.Namespace + "/" + pod.Name, Address: address}
 	for _, policy := range c.Policies {
@@ -79,7 +80,7 @@ func (c Cluster) rulesOf(pod *corev1.Pod, address netip.Addr) PodRules {
 	return rules
 }
 
-// A policy without types affects ingress, and egress if it has egress rules.
+// hasType reports whether a policy affects a direction. One without types affects ingress, and egress if it has egress rules.
 func hasType(spec networkingv1.NetworkPolicySpec, policyType networkingv1.PolicyType) bool {
 	if len(spec.PolicyTypes) == 0 {
 		return policyType == networkingv1.PolicyTypeIngress || len(spec.Egress) > 0
@@ -175,6 +176,7 @@ type namedPort struct {
 	name     string
 }
 
+// splitPorts returns the ports that a rule gives by number, and those it gives by name.
 func splitPorts(ports []networkingv1.NetworkPolicyPort) (numbered []PortRange, named []namedPort) {
 	for _, port := range ports {
 		protocol := corev1.ProtocolTCP

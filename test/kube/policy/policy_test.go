@@ -289,10 +289,10 @@ func TestWaysAroundPolicies(t *testing.T) {
 	}
 	web := pods["web"].Status.PodIP
 	if !probe("spy", toAPI(web)) || received(web) {
-		t.Error("a pod reaches another one with the address of a third")
+		t.Error("a packet arrives in the name of another pod")
 	}
 	if !probeWithin(allowedWithin, "web", fmt.Sprintf("udp %s:%d", pods["api"].Status.PodIP, udpPort)) || !received(web) {
-		t.Error("the pod with that address does not reach it")
+		t.Error("the packet of the pod that owns the address does not arrive")
 	}
 }
 

@@ -54,6 +54,7 @@ func Render(rules []PodRules, podRange netip.Prefix) string {
 	return text.String()
 }
 
+// elements returns the statement with the elements of a set or map. Without elements there is none, since nftables rejects an empty list.
 func elements(of []string) string {
 	if len(of) == 0 {
 		return ""
@@ -61,6 +62,8 @@ func elements(of []string) string {
 	return fmt.Sprintf("elements = { %s } ", strings.Join(of, ", "))
 }
 
+// writeChain writes a chain that returns for allowed connections and drops all others. peer is saddr or daddr, the address of the other
+// side.
 func writeChain(line func(string, ...any), name, pod, peer string, allows []Allow) {
 	line("chain %s { # %s", name, pod)
 	for _, allow := range allows {
