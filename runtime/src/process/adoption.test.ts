@@ -31,14 +31,14 @@ for await (const batch of runtime.logs({}, new AbortController().signal)) {
 `
 
 describeKinds(standardKinds, (kind) => {
-  let host: ProcessHarness
+  let harness: ProcessHarness
 
   beforeEach(async () => {
-    host = await openProcessHarness(kind)
-    makeImage(host.options.imagesDir, 'counter', COUNTER)
+    harness = await openProcessHarness(kind)
+    makeImage(harness.options.imagesDir, 'counter', COUNTER)
   })
 
-  afterEach(() => host.dispose())
+  afterEach(() => harness.dispose())
 
   const container = (name: string, env: Record<string, string>): ContainerSpec => ({
     name,
@@ -52,9 +52,9 @@ describeKinds(standardKinds, (kind) => {
 
   /** Runs a server until it has printed at least `count` lines, and kills it. */
   const serveAndKill = async (containers: ContainerSpec[], count: number) => {
-    await host.runtime.close('keep')
+    await harness.runtime.close('keep')
     const workload: Workload = { id: 'one', tenant: 'org', version: 'one', image: 'counter', containers }
-    const { clock: _, ...options } = host.options
+    const { clock: _, ...options } = harness.options
     const server = spawn(process.execPath, ['--input-type=module', '-e', SERVER], {
       env: { PATH: process.env['PATH'], TMPDIR: tmpdir(), OPTIONS: JSON.stringify({ options, workload }) },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -73,61 +73,62 @@ describeKinds(standardKinds, (kind) => {
 
   test('programs survive a killed server with the same pids, and no log line is lost', async () => {
     const { lines, cursor } = await serveAndKill([container('processor', {})], 50)
-    const pids = containerPids(host.host)
+    const pids = containerPids(harness.host)
     expect(pids).not.toEqual([])
-    await host.restart()
-    expect(await host.runtime.observe()).toMatchObject([
+    await harness.restart()
+    expect(await harness.runtime.observe()).toMatchObject([
       { container: 'processor', state: 'running', run: { ordinal: 0 } },
     ])
     const controller = new AbortController()
-    for await (const batch of host.runtime.logs(cursor, controller.signal)) {
+    for await (const batch of harness.runtime.logs(cursor, controller.signal)) {
       lines.push(...batch.lines.map((line) => line.text))
       if (lines.length > 500) controller.abort()
     }
     expect(lines).toEqual(lines.map((_, index) => String(index)))
-    expect(containerPids(host.host)).toEqual(pids)
+    expect(containerPids(harness.host)).toEqual(pids)
   })
 
   test('the exit of a program is recorded while no server is running', async () => {
     await serveAndKill([container('processor', { ENDS_AFTER_MS: '700' })], 1)
-    await until(() => expect(containerPids(host.host)).toEqual([]))
+    await until(() => expect(containerPids(harness.host)).toEqual([]))
     // The shim kills leftover processes before it records the exit.
-    const exit = join(host.options.stateDir, 'containers/one/processor/runs/1/exit')
+    const exit = join(harness.options.stateDir, 'containers/one/processor/runs/1/exit')
     await until(() => expect(existsSync(exit)).toBe(true))
-    await host.restart()
-    expect(await host.runtime.observe()).toMatchObject([
+    await harness.restart()
+    expect(await harness.runtime.observe()).toMatchObject([
       { state: 'backoff', lastRun: { exitCode: 9, how: 'error', ordinal: 0 } },
     ])
   })
 
   test('the next server applies a desired state that was recorded but not applied', async () => {
     await serveAndKill([container('processor', {})], 1)
-    const file = join(host.options.stateDir, 'containers/one/workload.json')
+    const file = join(harness.options.stateDir, 'containers/one/workload.json')
     const desired: Workload = JSON.parse(readFileSync(file, 'utf8'))
     writeFileSync(file, JSON.stringify({ ...desired, containers: [container('other', {})] }))
-    await host.restart()
+    await harness.restart()
     await until(async () =>
-      expect(await host.runtime.observe()).toMatchObject([{ container: 'other', state: 'running' }]),
+      expect(await harness.runtime.observe()).toMatchObject([{ container: 'other', state: 'running' }]),
     )
-    expect(existsSync(join(host.options.stateDir, 'containers/one/processor'))).toBe(false)
+    expect(existsSync(join(harness.options.stateDir, 'containers/one/processor'))).toBe(false)
   })
 
   test('a container whose shim was killed is stopped and restarted', async () => {
     await serveAndKill([container('processor', {})], 1)
-    await host.restart()
-    const [shim] = readFileSync(join(host.options.stateDir, 'containers/one/processor/runs/1/pids'), 'utf8').split(' ')
+    await harness.restart()
+    const pidsFile = join(harness.options.stateDir, 'containers/one/processor/runs/1/pids')
+    const [shim] = readFileSync(pidsFile, 'utf8').split(' ')
     signal(Number(shim), 'SIGKILL')
     await until(async () =>
-      expect(await host.runtime.observe()).toMatchObject([
+      expect(await harness.runtime.observe()).toMatchObject([
         { state: 'backoff', lastRun: { exitCode: null, how: 'error' }, reason: 'It ended for an unknown reason' },
       ]),
     )
-    expect(containerPids(host.host)).toEqual([])
+    expect(containerPids(harness.host)).toEqual([])
   })
 
   /** Writes the record of `processor` in the format of earlier releases, which did not record runs. */
   const writeEarlierRecord = (changes: object) => {
-    const file = join(host.options.stateDir, 'containers/one/processor/record.json')
+    const file = join(harness.options.stateDir, 'containers/one/processor/record.json')
     const { begun, current, lastRun, used, countedBefore, stopGraceMs, ...otherFields } = JSON.parse(
       readFileSync(file, 'utf8'),
     )
@@ -135,7 +136,7 @@ describeKinds(standardKinds, (kind) => {
     const counters = { restarts: 4, oomKills: 2, exitCode: 9, outOfMemory: false, oomKillsBefore: 0 }
     const spent = { cpuSeconds: 1, throttledSeconds: 0 }
     writeFileSync(file, JSON.stringify({ ...otherFields, ...counters, spent, ...changes }))
-    const desired = join(host.options.stateDir, 'containers/one/workload.json')
+    const desired = join(harness.options.stateDir, 'containers/one/workload.json')
     const { containers, sealedEnvironments, ...workload }: Workload & { sealedEnvironments: string } = JSON.parse(
       readFileSync(desired, 'utf8'),
     )
@@ -150,26 +151,26 @@ describeKinds(standardKinds, (kind) => {
 
   test('a running container recorded by an earlier release continues, with a stable run id', async () => {
     await serveAndKill([container('processor', {})], 1)
-    const pids = containerPids(host.host)
+    const pids = containerPids(harness.host)
     writeEarlierRecord({ isRunOpen: true, run: 1 })
-    await host.restart()
-    const adopted = await host.runtime.observe()
+    await harness.restart()
+    const adopted = await harness.runtime.observe()
     expect(adopted).toMatchObject([
       { state: 'running', run: { ordinal: 0, node: null }, lastRun: { exitCode: 9, how: 'error', oomKills: null } },
     ])
-    expect(await host.runtime.usage()).toMatchObject([{ run: adopted[0]?.run?.id }])
-    await host.kill()
-    await host.restart()
-    expect(await host.runtime.observe()).toEqual(adopted)
-    expect(containerPids(host.host)).toEqual(pids)
+    expect(await harness.runtime.usage()).toMatchObject([{ run: adopted[0]?.run?.id }])
+    await harness.kill()
+    await harness.restart()
+    expect(await harness.runtime.observe()).toEqual(adopted)
+    expect(containerPids(harness.host)).toEqual(pids)
     // The container has no recorded grace period, but can still be stopped.
-    await host.runtime.remove('one')
-    expect(containerPids(host.host)).toEqual([])
+    await harness.runtime.remove('one')
+    expect(containerPids(harness.host)).toEqual([])
   })
 
   test('a container in backoff recorded by an earlier release is restarted, and its counters continue', async () => {
     await serveAndKill([container('processor', { ENDS_AFTER_MS: '100' })], 1)
-    await until(() => expect(containerPids(host.host)).toEqual([]))
+    await until(() => expect(containerPids(harness.host)).toEqual([]))
     writeEarlierRecord({
       isRunOpen: false,
       run: 5,
@@ -177,19 +178,19 @@ describeKinds(standardKinds, (kind) => {
       retryAt: new Date(0).toISOString(),
       outOfMemory: true,
     })
-    await host.restart()
+    await harness.restart()
     await until(async () =>
-      expect(await host.runtime.observe()).toMatchObject([{ lastRun: { ordinal: 5, exitCode: 9, how: 'error' } }]),
+      expect(await harness.runtime.observe()).toMatchObject([{ lastRun: { ordinal: 5, exitCode: 9, how: 'error' } }]),
     )
   })
 
   test('a container whose record was lost in a power failure runs exactly once', async () => {
     await serveAndKill([container('processor', {})], 1)
-    const before = containerPids(host.host)
-    writeFileSync(join(host.options.stateDir, 'containers/one/processor/record.json'), '')
-    await host.restart()
-    await until(async () => expect(await host.runtime.observe()).toMatchObject([{ state: 'running' }]))
-    await until(() => expect(containerPids(host.host)).toHaveLength(1))
-    expect(containerPids(host.host)).not.toEqual(before)
+    const before = containerPids(harness.host)
+    writeFileSync(join(harness.options.stateDir, 'containers/one/processor/record.json'), '')
+    await harness.restart()
+    await until(async () => expect(await harness.runtime.observe()).toMatchObject([{ state: 'running' }]))
+    await until(() => expect(containerPids(harness.host)).toHaveLength(1))
+    expect(containerPids(harness.host)).not.toEqual(before)
   })
 })

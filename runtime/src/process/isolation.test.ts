@@ -38,15 +38,15 @@ const other = http.createServer().listen(0, '0.0.0.0', () => server.listen(${POR
 const kinds = [{ sandbox: 'auto' }, { sandbox: 'none' }] as const
 
 describeKinds(kinds, ({ sandbox }) => {
-  let host: ProcessHarness
+  let harness: ProcessHarness
 
   beforeEach(async () => {
-    host = await openProcessHarness({ sandbox })
-    makeImage(host.options.imagesDir, 'probe', PROBE)
-    makeImage(host.options.imagesDir, 'other', PROBE)
+    harness = await openProcessHarness({ sandbox })
+    makeImage(harness.options.imagesDir, 'probe', PROBE)
+    makeImage(harness.options.imagesDir, 'other', PROBE)
   })
 
-  afterEach(() => host.dispose())
+  afterEach(() => harness.dispose())
 
   const api: ContainerSpec = {
     name: 'api',
@@ -59,14 +59,14 @@ describeKinds(kinds, ({ sandbox }) => {
   }
 
   const applyProbes = async () => {
-    await host.runtime.apply({ id: 'one', tenant: 'one', version: 'one', image: 'probe', containers: [api] })
-    await host.runtime.apply({ id: 'two', tenant: 'two', version: 'two', image: 'other', containers: [api] })
+    await harness.runtime.apply({ id: 'one', tenant: 'one', version: 'one', image: 'probe', containers: [api] })
+    await harness.runtime.apply({ id: 'two', tenant: 'two', version: 'two', image: 'other', containers: [api] })
     await until(async () => expect(await call('one', '/env')).toBeTruthy())
     await until(async () => expect(await call('two', '/env')).toBeTruthy())
   }
 
   const call = async (id: string, path: string): Promise<unknown> => {
-    const { status, text } = await get(host.directory.endpoint(id, 'api', PORT), path)
+    const { status, text } = await get(harness.directory.endpoint(id, 'api', PORT), path)
     return status === 200 ? JSON.parse(text) : new Error(text)
   }
 
@@ -76,7 +76,7 @@ describeKinds(kinds, ({ sandbox }) => {
     expect(ownAddress).toEqual({ address: '::', family: 'IPv6', port: PORT })
     expect(otherAddress?.address).toBe('127.0.0.1')
     expect(listeningAddresses(PORT)).toEqual([])
-    const isOnHost = !['namespace', 'pasta'].includes(host.host.network.kind)
+    const isOnHost = !['namespace', 'pasta'].includes(harness.host.network.kind)
     expect(listeningAddresses(otherAddress?.port ?? 0)).toEqual(isOnHost ? [LOOPBACK] : [])
     await expect(get({ kind: 'tcp', host: '127.0.0.1', port: PORT }, '/env')).rejects.toThrow('ECONNREFUSED')
   })
@@ -89,7 +89,7 @@ describeKinds(kinds, ({ sandbox }) => {
     expect(env).toMatchObject({ SECRET: 'known to api only' })
     expect(env).not.toHaveProperty('SERVER_SECRET')
     // Without root and sandbox, a container can read it, which the driver reports as a limitation.
-    if (!isRoot && host.host.sandbox === 'none') return
+    if (!isRoot && harness.host.sandbox === 'none') return
     expect(await call('one', `/read?/proc/${process.pid}/environ`)).toBeInstanceOf(Error)
   })
 
@@ -98,7 +98,7 @@ describeKinds(kinds, ({ sandbox }) => {
   }) => {
     if (!isRoot) skip('without root, containers have no separate uids')
     await applyProbes()
-    const { stateDir, imagesDir } = host.options
+    const { stateDir, imagesDir } = harness.options
     const privateDir = join(stateDir, 'shut')
     mkdirSync(privateDir, { mode: 0o700 })
     writeFileSync(join(privateDir, 'file'), 'x')
@@ -117,8 +117,8 @@ describeKinds(kinds, ({ sandbox }) => {
       `/list?${join(otherDir, 'disk/home')}`,
       `/write?${join(imagesDir, 'probe/app/main.cjs')}`,
       `/write?${join(stateDir, 'containers/one/api/log')}`,
-      `/list?/run/shoal/${host.host.label}/published`,
-      `/list?/run/shoal/${host.host.label}/${shortHash('two/api')}`,
+      `/list?/run/shoal/${harness.host.label}/published`,
+      `/list?/run/shoal/${harness.host.label}/${shortHash('two/api')}`,
       `/kill?${process.pid}`,
       `/kill?${foreignPid}`,
     ]
@@ -132,16 +132,16 @@ describeKinds(kinds, ({ sandbox }) => {
   test('a container keeps access to its files when its uid changes', async ({ skip }) => {
     if (!isRoot) skip('without root, containers have no separate uids')
     await applyProbes()
-    const file = join(host.options.stateDir, 'containers/one/api/disk/home/file')
+    const file = join(harness.options.stateDir, 'containers/one/api/disk/home/file')
     expect(await call('one', `/write?${file}`)).toBeNull()
-    await host.runtime.close('stop')
-    const uidsFile = join(host.options.stateDir, 'uids.json')
+    await harness.runtime.close('stop')
+    const uidsFile = join(harness.options.stateDir, 'uids.json')
     const uids: Record<string, number> = JSON.parse(readFileSync(uidsFile, 'utf8'))
     const uid = (uids['version one'] ?? 0) + 50
     writeFileSync(uidsFile, JSON.stringify({ ...uids, 'version one': uid }))
-    await host.restart()
+    await harness.restart()
     await until(async () => expect(await call('one', `/write?${file}`)).toBeNull())
-    const runsDir = join(host.options.stateDir, 'containers/one/api/runs')
+    const runsDir = join(harness.options.stateDir, 'containers/one/api/runs')
     const [, pid] = readFileSync(join(runsDir, readdirSync(runsDir)[0] ?? '', 'pids'), 'utf8').split(' ')
     // The file is on a disk that only the container mounts.
     expect(statSync(`/proc/${pid}/root${file}`).uid).toBe(uid)
@@ -149,11 +149,13 @@ describeKinds(kinds, ({ sandbox }) => {
 
   test('a link to the socket of another container is not used as an endpoint', async () => {
     await applyProbes()
-    const { path: otherSocket } = host.directory.endpoint('two', 'api', PORT) as Extract<Endpoint, { kind: 'unix' }>
+    const { path: otherSocket } = harness.directory.endpoint('two', 'api', PORT) as Extract<Endpoint, { kind: 'unix' }>
     const socketDir = ((await call('one', '/env')) as Record<string, string>)['SHOAL_SOCKETS'] ?? ''
     for (const port of [PORT, OTHER_PORT]) execFileSync('ln', ['-sf', otherSocket, join(socketDir, `${port}.sock`)])
     expect(await call('one', '/env')).toMatchObject({ SHOAL_SOCKETS: socketDir })
-    await expect(get(host.directory.endpoint('one', 'api', OTHER_PORT), '/env')).rejects.toThrow(/ENOENT|ECONNREFUSED/)
+    await expect(get(harness.directory.endpoint('one', 'api', OTHER_PORT), '/env')).rejects.toThrow(
+      /ENOENT|ECONNREFUSED/,
+    )
   })
 })
 

@@ -28,14 +28,14 @@ const kinds = [
 ] as const
 
 describeKinds(kinds, (kind) => {
-  let host: ProcessHarness
+  let harness: ProcessHarness
 
   beforeEach(async () => {
-    host = await openProcessHarness(kind)
-    makeImage(host.options.imagesDir, 'program', PROGRAM)
+    harness = await openProcessHarness(kind)
+    makeImage(harness.options.imagesDir, 'program', PROGRAM)
   })
 
-  afterEach(() => host.dispose())
+  afterEach(() => harness.dispose())
 
   const apply = (mode: string, resources: Partial<Resources> = {}) => {
     const processor: ContainerSpec = {
@@ -47,10 +47,16 @@ describeKinds(kinds, (kind) => {
       ports: [],
       stopGraceMs: 5000,
     }
-    return host.runtime.apply({ id: 'one', tenant: 'org', version: 'one', image: 'program', containers: [processor] })
+    return harness.runtime.apply({
+      id: 'one',
+      tenant: 'org',
+      version: 'one',
+      image: 'program',
+      containers: [processor],
+    })
   }
 
-  const usage = async () => (await host.runtime.usage())[0]
+  const usage = async () => (await harness.runtime.usage())[0]
 
   test('CPU beyond the limit is throttled and reported', async () => {
     await apply('busy', { cpuCores: 0.1 })
@@ -58,7 +64,7 @@ describeKinds(kinds, (kind) => {
     // The program has a whole core during start-up, then the limit of its profile.
     const { throttledSeconds: whileStarting = 0 } = (await usage()) ?? {}
     expect(whileStarting).toBeLessThan(0.5)
-    host.advance(10_000)
+    harness.advance(10_000)
     await until(async () => expect((await usage())?.throttledSeconds).toBeGreaterThan(0.5))
     const { cpuSeconds = 0, throttledSeconds = 0, cpuLimitCores } = (await usage()) ?? {}
     expect(cpuLimitCores).toBe(0.1)
@@ -74,32 +80,34 @@ describeKinds(kinds, (kind) => {
   test('a full heap counts as out of memory, and the log contains Node’s error', async () => {
     await apply('fills its heap', { memoryBytes: 96 * MIB })
     await until(async () =>
-      expect(await host.runtime.observe()).toMatchObject([{ state: 'backoff', lastRun: { how: 'oom', oomKills: 1 } }]),
+      expect(await harness.runtime.observe()).toMatchObject([
+        { state: 'backoff', lastRun: { how: 'oom', oomKills: 1 } },
+      ]),
     )
-    const lines = await host.runtime.tail('one', 'processor', 100)
+    const lines = await harness.runtime.tail('one', 'processor', 100)
     expect(lines.join('\n')).toContain('JavaScript heap out of memory')
   })
 
   test('the number of processes is limited', async () => {
     await apply('forks')
-    await until(async () => expect(await host.runtime.tail('one', 'processor', 1)).toEqual(['EAGAIN']))
-    await host.runtime.remove('one')
-    expect(await host.leftovers()).toEqual([])
+    await until(async () => expect(await harness.runtime.tail('one', 'processor', 1)).toEqual(['EAGAIN']))
+    await harness.runtime.remove('one')
+    expect(await harness.leftovers()).toEqual([])
   })
 
   test('the usage of a run is still reported after the server restarts and after the run ends', async () => {
     await apply('idle')
     await until(async () => expect((await usage())?.cpuSeconds).toBeGreaterThan(0))
     const { run, cpuSeconds } = (await usage()) ?? {}
-    await host.kill()
-    await host.restart()
+    await harness.kill()
+    await harness.restart()
     expect(await usage()).toMatchObject({ run })
     expect((await usage())?.cpuSeconds).toBeGreaterThanOrEqual(cpuSeconds ?? Infinity)
-    await host.runtime.close('stop')
+    await harness.runtime.close('stop')
     expect(await usage()).toMatchObject({ run, memoryBytes: 0 })
     expect((await usage())?.cpuSeconds).toBeGreaterThanOrEqual(cpuSeconds ?? Infinity)
-    await host.restart()
-    await until(async () => expect(await host.runtime.observe()).toMatchObject([{ state: 'running' }]))
+    await harness.restart()
+    await until(async () => expect(await harness.runtime.observe()).toMatchObject([{ state: 'running' }]))
     expect((await usage())?.run).not.toBe(run)
   })
 })

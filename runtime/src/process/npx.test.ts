@@ -11,7 +11,7 @@ import { until } from '../until.ts'
 const name = 'squid-typeorm-migration'
 
 describe('npx in a container', () => {
-  let host: ProcessHarness
+  let harness: ProcessHarness
   let registry: Server
   let requests: string[]
 
@@ -35,22 +35,22 @@ describe('npx in a container', () => {
     })
     await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve))
     // `none`: no separate network. In its own network, the container could not reach the registry of this test.
-    host = await openProcessHarness({}, { network: 'none' })
+    harness = await openProcessHarness({}, { network: 'none' })
     const toolchain = await testToolchain()
-    makeImage(host.options.imagesDir, 'squid', 'console.log("installed")', {
+    makeImage(harness.options.imagesDir, 'squid', 'console.log("installed")', {
       files: { 'package.json': '{}' },
       toolchain: { binDir: toolchain.binDir, nodeBinDir: (await toolchain.node(DEFAULT_NODE)).binDir },
     })
   })
 
   afterEach(async () => {
-    await host?.dispose()
+    await harness?.dispose()
     registry.close()
   })
 
   const runNpx = async (command: string[], env: Record<string, string> = {}) => {
     const { port } = registry.address() as AddressInfo
-    await host.runtime.apply({
+    await harness.runtime.apply({
       id: 'one',
       tenant: 'org',
       version: 'one',
@@ -68,9 +68,9 @@ describe('npx in a container', () => {
       ],
     })
     return until(async () => {
-      const [observation] = await host.runtime.observe()
+      const [observation] = await harness.runtime.observe()
       if (!observation?.lastRun) throw new Error('The program is running')
-      return { exitCode: observation.lastRun.exitCode, output: await host.runtime.tail('one', 'init', 50) }
+      return { exitCode: observation.lastRun.exitCode, output: await harness.runtime.tail('one', 'init', 50) }
     })
   }
 

@@ -103,14 +103,14 @@ const KINDS = [
 ] satisfies (HostKind & { wrappers: Wrapper[] })[]
 
 describeKinds(KINDS, ({ wrappers, ...kind }) => {
-  let host: ProcessHarness
+  let harness: ProcessHarness
 
   beforeEach(async () => {
-    host = await openProcessHarness(kind)
-    makeImage(host.options.imagesDir, 'squid', PROGRAM, { files: FILES, toolchain })
+    harness = await openProcessHarness(kind)
+    makeImage(harness.options.imagesDir, 'squid', PROGRAM, { files: FILES, toolchain })
   })
 
-  afterEach(() => host.dispose())
+  afterEach(() => harness.dispose())
 
   const apply = (ends: string, wrapper: Wrapper) => {
     const processor: ContainerSpec = {
@@ -122,15 +122,15 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
       ports: [],
       stopGraceMs: 200,
     }
-    return host.runtime.apply({ id: 'one', tenant: 'org', version: 'one', image: 'squid', containers: [processor] })
+    return harness.runtime.apply({ id: 'one', tenant: 'org', version: 'one', image: 'squid', containers: [processor] })
   }
 
-  const observe = async () => (await host.runtime.observe())[0]
+  const observe = async () => (await harness.runtime.observe())[0]
 
   /** Returns the programs of this host whose command line matches. */
   const programs = (isMatch: (args: string[]) => boolean) =>
     listProcesses().filter(({ pid }) => {
-      const isOurs = markOf(initialEnvironment(pid))?.startsWith(`${host.host.label}/`)
+      const isOurs = markOf(initialEnvironment(pid))?.startsWith(`${harness.host.label}/`)
       return isOurs && isMatch(argumentsOf(pid))
     })
   const mainPrograms = () =>
@@ -138,7 +138,7 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
 
   /** Returns the number of kills that the kernel has counted in the container's cgroup. */
   const kernelKills = () => {
-    const { cgroups } = host.host
+    const { cgroups } = harness.host
     if (!cgroups) throw new Error('The container has no cgroup')
     const [name = ''] = cgroupNames(cgroups)
     const file =
@@ -150,13 +150,13 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
 
   const untilUp = () =>
     until(async () => {
-      expect(await host.runtime.tail('one', 'processor', 1)).toEqual(['up'])
+      expect(await harness.runtime.tail('one', 'processor', 1)).toEqual(['up'])
       expect(mainPrograms()).toHaveLength(1)
     })
 
   describe.each(ENDINGS)('a program that ends by $ends', ({ ends, killSignal, expected }) => {
     test.each(wrappers.filter((wrapper) => isTested(wrapper, ends)))(
-      'is reported and restarted correctly when started by %s',
+      'is reported, and restarted unless it is done, when started by %s',
       async (wrapper) => {
         await apply(ends, wrapper)
         if (killSignal) {
@@ -165,8 +165,8 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
         }
         await until(async () => expect(await observe()).toMatchObject(expected))
         expect(kernelKills()).toBe(expected.lastRun.oomKills)
-        expect(await host.runtime.usage()).toMatchObject([{ oomKills: expected.lastRun.oomKills }])
-        host.advance(1000)
+        expect(await harness.runtime.usage()).toMatchObject([{ oomKills: expected.lastRun.oomKills }])
+        harness.advance(1000)
         const { exitCode } = expected.lastRun
         const running = { state: 'running', run: { ordinal: 1 }, lastRun: { ordinal: 0, exitCode } }
         const afterRestart = killSignal ? running : { state: 'backoff', lastRun: { ordinal: 1, exitCode } }
@@ -182,15 +182,15 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
     async (wrapper) => {
       await apply('never', wrapper)
       await untilUp()
-      await host.kill()
+      await harness.kill()
       const [main] = mainPrograms()
       const ancestors = programs(() => true).filter(({ pid }) => isAncestor(pid, main?.pid ?? 0))
       const topmost = ancestors.find(({ pid }) => /^(npm|.*node$)/.test(argumentsOf(pid)[0] ?? ''))
       signal(topmost?.pid ?? 0, 'SIGKILL')
       await until(async () => expect(mainPrograms()).toEqual([]))
-      await host.restart()
+      await harness.restart()
       await until(async () => expect(await observe()).toMatchObject(crash(KILLED, 'It was ended by SIGKILL')))
-      host.advance(1000)
+      harness.advance(1000)
       await untilUp()
     },
   )
@@ -199,11 +199,11 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
     'an out-of-memory kill of a child is counted, but does not end %s or affect how its later end is reported',
     async (wrapper) => {
       await apply('child out of memory', wrapper)
-      await until(async () => expect(await host.runtime.tail('one', 'processor', 1)).toEqual(['child SIGKILL']))
+      await until(async () => expect(await harness.runtime.tail('one', 'processor', 1)).toEqual(['child SIGKILL']))
       expect(kernelKills()).toBe(1)
-      expect(await host.runtime.usage()).toMatchObject([{ oomKills: 1 }])
+      expect(await harness.runtime.usage()).toMatchObject([{ oomKills: 1 }])
       expect(await observe()).toMatchObject({ state: 'running', run: { ordinal: 0 } })
-      host.advance(2000)
+      harness.advance(2000)
       signal(mainPrograms()[0]?.pid ?? 0, 'SIGKILL')
       await until(async () =>
         expect(await observe()).toMatchObject({

@@ -19,22 +19,22 @@ require('node:http')
 `
 
 describeKinds(standardKinds, (kind) => {
-  let host: ProcessHarness
+  let harness: ProcessHarness
   let file: string
 
   beforeEach(async () => {
-    host = await openProcessHarness(kind)
-    await host.runtime.start()
-    await host.directory.start()
-    file = join(dirname(host.options.stateDir), 'provided-program')
+    harness = await openProcessHarness(kind)
+    await harness.runtime.start()
+    await harness.directory.start()
+    file = join(dirname(harness.options.stateDir), 'provided-program')
     writeFileSync(file, PROGRAM)
     chmodSync(file, 0o755)
   })
 
-  afterEach(() => host.dispose())
+  afterEach(() => harness.dispose())
 
   const apply = (overrides: Partial<ContainerSpec> = {}) =>
-    host.runtime.apply({
+    harness.runtime.apply({
       id: '1.1',
       tenant: 'org',
       version: '1',
@@ -60,32 +60,32 @@ describeKinds(standardKinds, (kind) => {
     // A changed command replaces the container.
     await apply({ command: ['serve-again'] })
     await until(async () => expect(await get('/v1/graphql')).toBe('serve-again /v1/graphql'))
-    expect(await host.runtime.tail('1.1', 'hasura', 5)).toContain('serving')
-    await host.runtime.remove('1.1')
-    expect(await host.leftovers()).toEqual([])
+    expect(await harness.runtime.tail('1.1', 'hasura', 5)).toContain('serving')
+    await harness.runtime.remove('1.1')
+    expect(await harness.leftovers()).toEqual([])
   })
 
   test('the failure of a provided program is the failure of its container', async () => {
     await apply({ env: { OWN_PORT: '8080', FAILS: 'yes' } })
     await until(async () =>
-      expect(await host.runtime.observe()).toMatchObject([
+      expect(await harness.runtime.observe()).toMatchObject([
         { state: 'backoff', lastRun: { exitCode: 3, how: 'error' } },
       ]),
     )
-    expect(await host.runtime.tail('1.1', 'hasura', 5)).toContain('no database')
+    expect(await harness.runtime.tail('1.1', 'hasura', 5)).toContain('no database')
   })
 
   test('a missing program is reported', async () => {
     await apply({ provided: { file: '/no/such/program', portVariable: 'OWN_PORT' } })
     await until(async () =>
-      expect(await host.runtime.observe()).toMatchObject([
+      expect(await harness.runtime.observe()).toMatchObject([
         { state: 'failed', reason: expect.stringContaining('/no/such/program is not an executable file') },
       ]),
     )
   })
 
   function get(path: string): Promise<string> {
-    const endpoint = host.directory.endpoint('1.1', 'hasura', 8080)
+    const endpoint = harness.directory.endpoint('1.1', 'hasura', 8080)
     if (endpoint?.kind !== 'unix') throw new Error('no endpoint')
     return new Promise((resolve, reject) => {
       const call = request({ socketPath: endpoint.path, path }, (response) => {

@@ -46,16 +46,16 @@ setInterval(() => {}, 60_000)
 `
 
 describeKinds(kinds, (kind) => {
-  let host: ProcessHarness
+  let harness: ProcessHarness
 
   beforeEach(async () => {
-    host = await openProcessHarness(kind)
-    makeImage(host.options.imagesDir, 'launcher', LAUNCHER)
-    makeImage(host.options.imagesDir, 'graceful', EXITS_ON_SIGTERM)
-    makeImage(host.options.imagesDir, 'slow', EXITS_SLOWLY)
+    harness = await openProcessHarness(kind)
+    makeImage(harness.options.imagesDir, 'launcher', LAUNCHER)
+    makeImage(harness.options.imagesDir, 'graceful', EXITS_ON_SIGTERM)
+    makeImage(harness.options.imagesDir, 'slow', EXITS_SLOWLY)
   })
 
-  afterEach(() => host.dispose())
+  afterEach(() => harness.dispose())
 
   const apply = (
     image: string,
@@ -72,7 +72,7 @@ describeKinds(kinds, (kind) => {
       ports: [],
       stopGraceMs,
     }
-    return host.runtime.apply({ id: 'one', tenant: 'org', version: 'one', image, containers: [api] })
+    return harness.runtime.apply({ id: 'one', tenant: 'org', version: 'one', image, containers: [api] })
   }
 
   /** Reads the log from its beginning until at least `count` lines have arrived. */
@@ -80,52 +80,52 @@ describeKinds(kinds, (kind) => {
     const texts: string[] = []
     const cursor: LogCursor = {}
     const controller = new AbortController()
-    for await (const batch of host.runtime.logs(cursor, controller.signal)) {
+    for await (const batch of harness.runtime.logs(cursor, controller.signal)) {
       texts.push(...batch.lines.map((line) => line.text))
       if (texts.length >= count) controller.abort()
     }
     return texts
   }
 
-  const lastLine = async () => (await host.runtime.tail('one', 'api', 1))[0]
+  const lastLine = async () => (await harness.runtime.tail('one', 'api', 1))[0]
 
   test('stopping ends the whole process tree, including processes that ignore SIGTERM', async () => {
     await apply('launcher')
     await until(async () => expect(await lastLine()).toBe('deep'))
-    expect(containerPids(host.host)).toHaveLength(3)
-    await host.runtime.remove('one')
-    expect(containerPids(host.host)).toEqual([])
-    expect(await host.leftovers()).toEqual([])
+    expect(containerPids(harness.host)).toHaveLength(3)
+    await harness.runtime.remove('one')
+    expect(containerPids(harness.host)).toEqual([])
+    expect(await harness.leftovers()).toEqual([])
   })
 
   test('a container ends with its main program, and remaining processes are killed', async () => {
     await apply('launcher', { MODE: 'launcher ends' })
     await until(async () =>
-      expect(await host.runtime.observe()).toMatchObject([{ state: 'finished', lastRun: { exitCode: 0 } }]),
+      expect(await harness.runtime.observe()).toMatchObject([{ state: 'finished', lastRun: { exitCode: 0 } }]),
     )
-    expect(containerPids(host.host)).toEqual([])
+    expect(containerPids(harness.host)).toEqual([])
   })
 
   test('a program receives SIGTERM before SIGKILL, and its last output is kept', async () => {
     // The program ends immediately, but a busy machine may need time for it.
     await apply('graceful', {}, 60_000)
     await until(async () => expect(await lastLine()).toBe('hello'))
-    await host.runtime.remove('one')
+    await harness.runtime.remove('one')
     expect(await readLines(2)).toEqual(['hello', 'bye'])
   })
 
   test('a program is killed at the end of its grace period, and not earlier', async () => {
     await apply('slow', {}, 30_000)
     await until(async () => expect(await lastLine()).toBe('hello'))
-    await host.runtime.close('stop')
-    await host.restart()
-    await until(async () => expect(await host.runtime.observe()).toMatchObject([{ run: { ordinal: 1 } }]))
-    expect(await host.runtime.observe()).toMatchObject([{ lastRun: { how: 'stopped', exitCode: 0 } }])
+    await harness.runtime.close('stop')
+    await harness.restart()
+    await until(async () => expect(await harness.runtime.observe()).toMatchObject([{ run: { ordinal: 1 } }]))
+    expect(await harness.runtime.observe()).toMatchObject([{ lastRun: { how: 'stopped', exitCode: 0 } }])
     // Changing only the grace period does not restart the program.
     await apply('slow', {}, graceMs)
     await until(async () => expect(await lastLine()).toBe('hello'))
-    expect(await host.runtime.observe()).toMatchObject([{ run: { ordinal: 1 } }])
-    await host.runtime.remove('one')
+    expect(await harness.runtime.observe()).toMatchObject([{ run: { ordinal: 1 } }])
+    await harness.runtime.remove('one')
     expect(await readLines(5)).toEqual(['hello', 'stopping', 'bye', 'hello', 'stopping'])
   })
 
@@ -135,25 +135,25 @@ describeKinds(kinds, (kind) => {
   ])(
     'remaining processes also have a grace period of $graceMs ms, even while no server is running',
     async ({ graceMs, delayMs, output }, { skip }) => {
-      if (!host.host.cgroups) skip('without cgroups the shim cannot find remaining processes')
-      if (host.host.sandbox === 'bwrap') skip('a sandbox ends with its first program')
+      if (!harness.host.cgroups) skip('without cgroups the shim cannot find remaining processes')
+      if (harness.host.sandbox === 'bwrap') skip('a sandbox ends with its first program')
       await apply('slow', { DELAY_MS: `${delayMs}` }, graceMs, ['sh', '-c', 'node main.cjs & wait'])
       await until(async () => expect(await lastLine()).toBe('hello'))
-      await host.kill()
-      for (const pid of containerPids(host.host)) signal(pid, 'SIGTERM')
-      await until(async () => expect(containerPids(host.host)).toEqual([]))
-      await host.restart()
-      expect(await host.runtime.tail('one', 'api', 10)).toEqual(output)
+      await harness.kill()
+      for (const pid of containerPids(harness.host)) signal(pid, 'SIGTERM')
+      await until(async () => expect(containerPids(harness.host)).toEqual([]))
+      await harness.restart()
+      expect(await harness.runtime.tail('one', 'api', 10)).toEqual(output)
     },
   )
 
   test('a server that finds no desired state still respects the recorded grace period', async () => {
     await apply('slow', {}, 30_000)
     await until(async () => expect(await lastLine()).toBe('hello'))
-    await host.kill()
-    rmSync(join(host.options.stateDir, 'containers/one/workload.json'))
-    await host.restart()
-    await until(async () => expect(await host.runtime.observe()).toEqual([]))
+    await harness.kill()
+    rmSync(join(harness.options.stateDir, 'containers/one/workload.json'))
+    await harness.restart()
+    await until(async () => expect(await harness.runtime.observe()).toEqual([]))
     expect(await readLines(3)).toEqual(['hello', 'stopping', 'bye'])
   })
 })

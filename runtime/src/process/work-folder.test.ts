@@ -35,14 +35,14 @@ const KINDS = [
 type Operation = [method: string, path: string, text?: string]
 
 describeKinds(KINDS, (kind) => {
-  let host: ProcessHarness
+  let harness: ProcessHarness
 
   beforeEach(async () => {
-    host = await openProcessHarness(kind)
-    makeImage(host.options.imagesDir, 'squid', PROGRAM, { files: FILES })
+    harness = await openProcessHarness(kind)
+    makeImage(harness.options.imagesDir, 'squid', PROGRAM, { files: FILES })
   })
 
-  afterEach(() => host.dispose())
+  afterEach(() => harness.dispose())
 
   const runOperations = async (
     name: string,
@@ -58,9 +58,9 @@ describeKinds(KINDS, (kind) => {
       ports: [],
       stopGraceMs: 5000,
     }
-    await host.runtime.apply({ id: name, tenant: 'org', version: name, image: 'squid', containers: [processor] })
+    await harness.runtime.apply({ id: name, tenant: 'org', version: name, image: 'squid', containers: [processor] })
     const lines = await until(async () => {
-      const output = await host.runtime.tail(name, 'processor', 50)
+      const output = await harness.runtime.tail(name, 'processor', 50)
       expect(output.at(-1)).toBe('done')
       return output.slice(0, -1)
     })
@@ -72,7 +72,7 @@ describeKinds(KINDS, (kind) => {
     )
   }
 
-  const appDir = () => join(host.options.imagesDir, 'squid/app')
+  const appDir = () => join(harness.options.imagesDir, 'squid/app')
 
   test('a program can write to its work folder, including folders from the image, without changing the image', async () => {
     const results = await runOperations('one', [
@@ -87,7 +87,7 @@ describeKinds(KINDS, (kind) => {
       ['mkdirSync', 'node_modules/b', 'recursive'],
     ])
     const { 'mkdirSync node_modules/b': shared, ...others } = results
-    if (host.host.sandbox === 'bwrap' || host.host.uidOf('x') !== null) expect(shared).not.toBe('done')
+    if (harness.host.sandbox === 'bwrap' || harness.host.uidOf('x') !== null) expect(shared).not.toBe('done')
     expect(new Set(Object.values(others))).toEqual(new Set(['done']))
     expect(readdirSync(appDir()).sort()).toEqual(['assets', 'main.cjs', 'node_modules', 'package.json'])
     expect(readdirSync(join(appDir(), 'assets'))).toEqual(['abi.json'])
@@ -95,7 +95,7 @@ describeKinds(KINDS, (kind) => {
   })
 
   test('with overlays, a program can also write next to its own file', async ({ skip }) => {
-    if (host.host.workFolders !== 'overlay') skip('without overlays, the program’s own file is in the image')
+    if (harness.host.workFolders !== 'overlay') skip('without overlays, the program’s own file is in the image')
     expect(await runOperations('one', [['writeFileSync', 'PROGRAM_DIR/new.csv', 'a']])).toEqual({
       'writeFileSync PROGRAM_DIR/new.csv': 'done',
     })
@@ -109,19 +109,19 @@ describeKinds(KINDS, (kind) => {
     ]
     expect(await runOperations('one', operations)).toMatchObject({ 'readFileSync kept': 'ENOENT' })
     expect(await runOperations('two', operations)).toMatchObject({ 'readFileSync kept': 'ENOENT' })
-    await host.runtime.close('stop')
-    await host.restart()
+    await harness.runtime.close('stop')
+    await harness.restart()
     await until(async () =>
-      expect((await host.runtime.tail('one', 'processor', 50)).filter((line) => line.includes('readFile'))).toEqual([
+      expect((await harness.runtime.tail('one', 'processor', 50)).filter((line) => line.includes('readFile'))).toEqual([
         '["readFileSync","kept","ENOENT"]',
         '["readFileSync","kept","done"]',
       ]),
     )
-    await host.runtime.remove('one')
+    await harness.runtime.remove('one')
     expect(await runOperations('one', operations)).toMatchObject({ 'readFileSync kept': 'ENOENT' })
-    await host.runtime.remove('one')
-    await host.runtime.remove('two')
-    expect(await host.leftovers()).toEqual([])
-    expect(readFileSync('/proc/self/mounts', 'utf8')).not.toContain(host.options.stateDir)
+    await harness.runtime.remove('one')
+    await harness.runtime.remove('two')
+    expect(await harness.leftovers()).toEqual([])
+    expect(readFileSync('/proc/self/mounts', 'utf8')).not.toContain(harness.options.stateDir)
   })
 })

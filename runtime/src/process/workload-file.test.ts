@@ -102,20 +102,20 @@ test('a sealed environment cannot be moved to another workload', () => {
 
 test('a workload whose key was dropped while no server ran is removed with a warning, and can be applied again', async () => {
   const { sealer, state } = makeSealer()
-  const host = await openProcessHarness({ sandbox: 'none', limits: 'none' }, { sealer })
+  const harness = await openProcessHarness({ sandbox: 'none', limits: 'none' }, { sealer })
   try {
-    await host.runtime.apply(workload)
-    const isRunning = async () => expect(await host.runtime.observe()).toMatchObject([{ state: 'running' }])
+    await harness.runtime.apply(workload)
+    const isRunning = async () => expect(await harness.runtime.observe()).toMatchObject([{ state: 'running' }])
     await until(isRunning)
-    await host.kill()
+    await harness.kill()
     state.keys = ['second']
-    const { runtime } = host.unstarted()
+    const { runtime } = harness.unstarted()
     expect((await runtime.start()).join()).toContain('The environments of 1 running version were sealed with a key')
-    host.runtime = runtime
-    await host.runtime.apply(workload)
+    harness.runtime = runtime
+    await harness.runtime.apply(workload)
     await until(isRunning)
-    expect(readFileSync(join(host.options.stateDir, 'containers/one/workload.json'), 'utf8')).toContain('second:')
+    expect(readFileSync(join(harness.options.stateDir, 'containers/one/workload.json'), 'utf8')).toContain('second:')
   } finally {
-    await host.dispose()
+    await harness.dispose()
   }
 })
