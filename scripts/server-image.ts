@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureToolchain } from '../runtime/src/build/toolchain.ts'
 import { KeyedMutex } from '../runtime/src/concurrency.ts'
-import { architecture, baseImages } from '../runtime/src/images/base-image.ts'
+import { architecture, baseImageOpener } from '../runtime/src/images/base-image.ts'
 import { LayerRecords } from '../runtime/src/images/layers/layer-records.ts'
 import { type LayerEntry, packLayer } from '../runtime/src/images/layers/pack-layer.ts'
 import type { LayerSource } from '../runtime/src/images/layers/push-layer.ts'
@@ -51,7 +51,7 @@ export async function pushServerImage(
   const folder = mkdtempSync(join(tmpdir(), 'server-image-'))
   const { signal } = new AbortController()
   try {
-    const base = await baseImages(baseImage, findCredentials)(nodeProgram, signal)
+    const base = await baseImageOpener(baseImage, findCredentials)(nodeProgram, signal)
     const layer = (entries: () => AsyncIterable<LayerEntry>): LayerSource => ({
       key: null,
       isShared: false,

@@ -4,7 +4,7 @@ import type { FileList } from './build/file-list.ts'
 /** Builds images. Like the driver, it is independent of organizations and of the server's database. */
 export interface Builder {
   /**
-   * Unpacks an untrusted `.tar.gz` safely (no path escape, no absolute or escaping links, no devices, no bombs) and returns
+   * Unpacks an untrusted `.tar.gz` safely (no path escape, no absolute or escaping links, no devices, no decompression bombs) and returns
    * what the deploy engine needs. Idempotent: unpacking the same `key` again replaces the tree.
    * @throws BuildFailure with kind REQUIRED_SOURCE_FILE_MISSED or REQUIRED_SOURCE_FILE_INVALID
    */
@@ -60,6 +60,7 @@ export type Unpacked = {
 }
 
 export type BuildRequest = {
+  /** The `key` of the `UnpackRequest` whose tree is built. */
   key: string
   /** Caches are never shared between tenants. */
   tenant: string

@@ -113,7 +113,7 @@ test('the lock file is empty, private to its owner, and the only file in its fol
   lock?.release()
 })
 
-test('a lock whose file cannot be created is an error', () => {
+test('tryFileLock throws when the lock file cannot be created', () => {
   const file = createLockPath()
   writeFileSync(file, '')
   expect(() => tryFileLock(join(file, 'below'), 'shared')).toThrow(/ENOTDIR/)

@@ -35,6 +35,7 @@ export type HostBuilderOptions = BuilderSettings & {
   containerDiskBytes: number
 }
 
+/** A builder on this host. `imagesDir`: the folder of its images. */
 export type HostBuilder = { host: Host; imagesDir: string; builder: Builder }
 
 /** What `Image.image` contains: the image's name on this host, or its name in the registry. */
@@ -59,7 +60,7 @@ const imagesDirOf = ({ stateDir }: BuilderSettings) => join(stateDir, 'images')
 
 /**
  * Opens a builder whose programs run in the place that `placeOf` returns, with the registry if there is one.
- * @throws Error as `openHostBuilder`
+ * @throws Error like `openHostBuilder`
  */
 export async function openBuilder(
   settings: BuilderSettings,

@@ -239,27 +239,24 @@ describe('a tampered backup', () => {
     await expect(unpackBackup(Readable.from([tar]), target, signal)).rejects.toThrow('images/a/file')
   })
 
-  test.runIf(process.platform === 'linux')(
-    'leaves no file open when it is rejected or its restore is aborted',
-    async () => {
-      const openFiles = () =>
-        readdirSync('/proc/self/fd').filter((fd) => {
-          const path = `/proc/self/fd/${fd}`
-          return existsSync(path) && readlinkSync(path).startsWith(target)
-        })
-      const half = headerOf(text('uploads/large', 'x'.repeat(5_000_000)), 5_000_000)
-      const controller = new AbortController()
-      const endless = async function* () {
-        yield zstdCompressSync(Buffer.concat([half, Buffer.alloc(1_000_000)]))
-        await expect.poll(openFiles).not.toEqual([])
-        controller.abort(new Error('stopped by the operator'))
-        yield Buffer.alloc(0)
-      }
-      const aborted = unpackBackup(Readable.from(endless()), target, controller.signal)
-      await expect(aborted).rejects.toThrow('stopped by the operator')
-      expect(openFiles()).toEqual([])
-    },
-  )
+  test.runIf(process.platform === 'linux')('leaves no file open when its restore is aborted', async () => {
+    const openFiles = () =>
+      readdirSync('/proc/self/fd').filter((fd) => {
+        const path = `/proc/self/fd/${fd}`
+        return existsSync(path) && readlinkSync(path).startsWith(target)
+      })
+    const half = headerOf(text('uploads/large', 'x'.repeat(5_000_000)), 5_000_000)
+    const controller = new AbortController()
+    const endless = async function* () {
+      yield zstdCompressSync(Buffer.concat([half, Buffer.alloc(1_000_000)]))
+      await expect.poll(openFiles).not.toEqual([])
+      controller.abort(new Error('stopped by the operator'))
+      yield Buffer.alloc(0)
+    }
+    const aborted = unpackBackup(Readable.from(endless()), target, controller.signal)
+    await expect(aborted).rejects.toThrow('stopped by the operator')
+    expect(openFiles()).toEqual([])
+  })
 
   test('cannot write files through its own links', async () => {
     const skipped = await roundTrip(

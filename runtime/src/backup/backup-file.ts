@@ -9,8 +9,8 @@ import { Header } from 'tar'
 import { headerOf, padding, tarOf, type TarEntry } from './tar-stream.ts'
 
 /**
- * A backup is a tar of two files, readable with ordinary tools: `manifest.json` and the compressed `content.tar.zst`. The manifest comes
- * first but is written last, so it is padded with spaces to a fixed length.
+ * A backup is a tar of two files, readable with ordinary tools: `manifest.json` and the compressed `content.tar.zst`. The manifest is
+ * first in the file but is written last, so it is padded with spaces to a fixed length.
  */
 const MANIFEST = 'manifest.json'
 const CONTENT = 'content.tar.zst'
@@ -18,12 +18,12 @@ const MANIFEST_BYTES = 4096
 const BLOCK = 512
 const CONTENT_START = BLOCK + MANIFEST_BYTES + BLOCK
 
-/** Size and checksum of the compressed content, which are verified before a restore. */
+/** Size and checksum of the compressed content; both are verified before a restore. */
 export type ContentSum = { bytes: number; sha256: string }
 
 /**
  * Writes a backup to a temporary file, which is renamed when it is complete and synced. Only the owner of the file may read it.
- * Calls `makeManifest` with the size and checksum of the content after all entries have been read.
+ * Calls `makeManifest` with the size and checksum of the content after all entries have been read, and returns both.
  */
 export async function writeBackupFile(
   file: string,

@@ -33,7 +33,7 @@ const TEMPORARY = /(^|\/)(pgsql_tmp[^/]*|t\d+_\d+(_\w+)?(\.\d+)?|pg_internal\.in
 const CONTROL = 'global/pg_control'
 
 /**
- * Yields the data directory of a running cluster, without its WAL. Call it between `pg_backup_start` and `pg_backup_stop`: the copy
+ * Yields the data directory of a running Postgres cluster, without its WAL. Call it between `pg_backup_start` and `pg_backup_stop`: the copy
  * is inconsistent until Postgres recovers it with the WAL of that period.
  */
 export async function* clusterEntries(dataDir: string, path: string): AsyncGenerator<TarEntry> {

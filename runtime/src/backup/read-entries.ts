@@ -24,6 +24,7 @@ const fileOf = (absolute: string, path: string, { mode, mtime, size }: Stats): T
   body: chunksOf(absolute, size),
 })
 
+/** Returns a tar entry for a file with this content. `mode`: the permission bits. */
 export const bufferEntry = (path: string, content: Buffer, mode: number, mtime: Date): TarEntry => ({
   type: 'File',
   path,
@@ -36,6 +37,7 @@ export const bufferEntry = (path: string, content: Buffer, mode: number, mtime: 
 /**
  * Yields all entries below `absolute`, folders before their content. Skips pipes, sockets, devices, and files that are
  * deleted while it reads. `isExcluded` receives paths relative to `absolute`, and can exclude files and whole folders.
+ * `path`: where `absolute` is in the tar. `relativePath`: the folder to start in; recursive calls set it.
  */
 export async function* treeEntries(
   absolute: string,
@@ -47,14 +49,14 @@ export async function* treeEntries(
   for (const name of (names ?? []).sort()) {
     const childPath = join(relativePath, name)
     const source = join(absolute, childPath)
-    const target = join(path, childPath)
+    const entryPath = join(path, childPath)
     const stats = await ifExists(lstat(source))
     if (!stats || isExcluded(childPath, stats)) continue
-    const metadata = { path: target, mode: stats.mode & 0o777, mtime: stats.mtime, stats }
+    const metadata = { path: entryPath, mode: stats.mode & 0o777, mtime: stats.mtime, stats }
     if (stats.isDirectory()) {
       yield { ...metadata, type: 'Directory' }
       yield* treeEntries(absolute, path, isExcluded, childPath)
-    } else if (stats.isFile()) yield { ...fileOf(source, target, stats), stats }
+    } else if (stats.isFile()) yield { ...fileOf(source, entryPath, stats), stats }
     else if (stats.isSymbolicLink()) {
       const linkpath = await ifExists(readlink(source))
       if (linkpath !== null) yield { ...metadata, type: 'SymbolicLink', linkpath }

@@ -11,7 +11,7 @@ export type StateSummary = {
   images: number
   /** Installed tools referenced by images. */
   tools: number
-  /** Names that cannot be stored in a tar. */
+  /** Paths of entries that a tar cannot store. */
   skipped: string[]
 }
 

@@ -1,5 +1,6 @@
 import { Header, Pax } from 'tar'
 
+/** An entry of a tar. `mode`: permission bits. `linkpath`: the target of a link; of a hard link, relative to the root of the tar. */
 export type TarEntry = { path: string; mode: number; mtime: Date } & (
   | { type: 'File'; size: number; body: AsyncIterable<Buffer> }
   | { type: 'Directory' }
@@ -21,7 +22,7 @@ export async function* tarOf(entries: AsyncIterable<TarEntry>): AsyncGenerator<B
   yield Buffer.alloc(2 * BLOCK)
 }
 
-/** Returns the header block, preceded by an extended header if needed. */
+/** Returns the header block, preceded by an extended header if needed. `size`: bytes of the content. */
 export function headerOf(
   entry: Pick<TarEntry, 'path' | 'mode' | 'mtime' | 'type'>,
   size: number,
@@ -35,7 +36,7 @@ export function headerOf(
   return needsPax ? Buffer.concat([new Pax(data).encode(), block]) : block
 }
 
-/** Returns the padding to the end of a block. */
+/** Returns the zeros that follow `size` bytes of content, up to the end of their last block. */
 export const padding = (size: number): Buffer => Buffer.alloc((BLOCK - (size % BLOCK)) % BLOCK)
 
 async function* exactly(body: AsyncIterable<Buffer>, size: number): AsyncGenerator<Buffer> {

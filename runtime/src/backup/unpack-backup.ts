@@ -50,7 +50,7 @@ export async function unpackBackup(content: Readable, dir: string, signal: Abort
     if (entry.type !== 'SymbolicLink') rejection ??= rejectionOf(entry) ?? `${quoted(entry.path)} cannot be read`
   })
   const closed = whenClosed(unpack)
-  const check = () => {
+  const throwIfFailed = () => {
     if (rejection !== null) throw new Error(`The backup is not restored: ${rejection}.`)
     if (failure !== null) throw failure
   }
@@ -60,7 +60,7 @@ export async function unpackBackup(content: Readable, dir: string, signal: Abort
     async (tar: AsyncIterable<Buffer>) => {
       for await (const chunk of tar) {
         const mayContinue = unpack.write(chunk)
-        check()
+        throwIfFailed()
         if (!mayContinue) await once(unpack, 'drain')
       }
     },
@@ -68,7 +68,7 @@ export async function unpackBackup(content: Readable, dir: string, signal: Abort
   ).catch((error: unknown) => (failure ??= signal.aborted ? signal.reason : error))
   unpack.end()
   await closed
-  check()
+  throwIfFailed()
   await setModes(dir)
   return await makeLinks(dir, links)
 }

@@ -29,11 +29,12 @@ export function tarOf(entries: TestEntry[]): Buffer {
   return Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)])
 }
 
-/** Creates an archive like those that `sqd` uploads: gzipped, with the root entry `.`. */
+/** Returns a function that streams an archive like those that `sqd` uploads: gzipped, with the root entry `.`. */
 export function archiveOf(entries: TestEntry[]): () => Readable {
   return streamOf(gzipSync(tarOf([{ path: './', type: 'Directory', mode: 0o755 }, ...entries])))
 }
 
+/** Returns a function that returns a new stream of these bytes. */
 export function streamOf(bytes: Buffer): () => Readable {
   return () => Readable.from([bytes])
 }

@@ -11,6 +11,8 @@ export type ArchiveEntry = {
 const MAX_NAME_BYTES = 255
 const MAX_PATH_BYTES = 1024
 const MAX_DEPTH = 64
+/** Linux, too, stops after this number of links. */
+const MAX_LINKS = 40
 const FILES = new Set(['File', 'OldFile', 'ContiguousFile'])
 const LINKS = new Set(['Link', 'SymbolicLink'])
 
@@ -85,8 +87,8 @@ export function escapingLink(path: string, kind: 'link' | 'hard link', target: s
 const LOCKFILES = new Set(['package-lock.json', 'npm-shrinkwrap.json', 'pnpm-lock.yaml', 'yarn.lock'])
 
 /**
- * Resolves a path that may contain links of the tree (`links`: path → target). Returns null when the path leaves the tree or a
- * link is cyclic. Does not require the components to exist.
+ * Resolves a path that may contain links of the tree (`links`: path → target). Returns the path without links, relative to the tree;
+ * null when it leaves the tree or a link is cyclic. Does not require the components to exist.
  */
 export function resolveLink(links: ReadonlyMap<string, string>, path: string): string | null {
   const resolved: string[] = []
@@ -106,7 +108,7 @@ export function resolveLink(links: ReadonlyMap<string, string>, path: string): s
     const target = links.get(resolved.join('/'))
     if (target !== undefined) {
       hops += 1
-      if (hops > 40 || isAbsolute(target)) {
+      if (hops > MAX_LINKS || isAbsolute(target)) {
         return null
       }
       resolved.pop()

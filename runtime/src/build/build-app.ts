@@ -71,11 +71,11 @@ async function buildWithCached(
   const { run, dirs } = work
   plan.log.info('Dependencies unchanged: installed nothing')
   await cloneWritable(run, cached.full, join(dirs.app, 'node_modules'))
-  const [shared, built] = await Promise.allSettled([
+  const [cloned, built] = await Promise.allSettled([
     cloneReadOnly(run, cached.production, imageModulesDir(dirs)),
     runBuildScript(plan, work),
   ])
-  throwFirstRejection(built, shared)
+  throwFirstRejection(built, cloned)
   return await finishApp(work, cached.productionBytes)
 }
 
@@ -171,6 +171,10 @@ async function runBuildScript(plan: BuildPlan, { run, dirs }: BuildWorkspace): P
   })
 }
 
+/**
+ * Calls `work` with the tenant's download cache as `downloads` if the package manager verifies what it reads from there; otherwise with
+ * the empty folder of this build.
+ */
 async function withDownloads<T>(
   { cache }: BuilderContext,
   { request, manager }: BuildPlan,

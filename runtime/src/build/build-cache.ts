@@ -26,6 +26,7 @@ export type BuildCache = {
   evictExcess(): Promise<void>
 }
 
+/** The folders of both trees, and the size of the production tree. */
 export type CachedDependencies = { full: string; production: string; productionBytes: number }
 
 /** `bytes`: size on disk of both trees, which share files; `productionBytes`: size of the production tree. */
@@ -64,14 +65,17 @@ export async function openBuildCache(dir: string, staging: Staging, maxBytes: nu
     async withDownloads(tenant, { uid, disk, limits }, work) {
       const downloads = join(tenantDir(tenant), 'downloads')
       const folder = join(downloads, 'files')
-      const image = join(downloads, 'files.img')
+      const diskImage = join(downloads, 'files.img')
       return await inUse.during(downloads, async () => {
         await mkdir(downloads, { recursive: true, mode: 0o711 })
         await mkdir(folder, { recursive: true, mode: 0o700 })
-        if (inUse.count(downloads) === 1 && (await allocatedBytes(image)) > limits.diskBytes * MAX_DOWNLOADS_SHARE) {
-          await staging.discard(image)
+        if (
+          inUse.count(downloads) === 1 &&
+          (await allocatedBytes(diskImage)) > limits.diskBytes * MAX_DOWNLOADS_SHARE
+        ) {
+          await staging.discard(diskImage)
         }
-        await disk.attach({ dir: folder, image, bytes: limits.diskBytes })
+        await disk.attach({ dir: folder, image: diskImage, bytes: limits.diskBytes })
         const files = disk.fromServer(folder)
         await chmod(files, 0o700)
         if (uid !== null) {
@@ -80,7 +84,7 @@ export async function openBuildCache(dir: string, staging: Staging, maxBytes: nu
         try {
           return await work(files)
         } finally {
-          const bytes = disk.kind === 'image' ? await allocatedBytes(image) : await bytesBelow(files)
+          const bytes = disk.kind === 'image' ? await allocatedBytes(diskImage) : await bytesBelow(files)
           await writeFile(join(downloads, ENTRY_FILE), JSON.stringify({ bytes, productionBytes: 0 }), { mode: 0o600 })
         }
       })

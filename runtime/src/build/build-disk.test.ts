@@ -95,7 +95,7 @@ describe.runIf(isRoot)('if the disk space of squids is not limited', () => {
   beforeAll(() => open({ containerDiskBytes: 0 }), 120_000)
   afterAll(() => harness?.dispose())
 
-  test('the disk space of builds is limited', async () => {
+  test('the disk space of builds is still limited', async () => {
     const { error } = await harness.fail(NPM, { limits, buildCommand: fill('"."', 20) })
     expect(String(error)).toContain('ran out of disk space')
     await expectNothingLeft()

@@ -163,11 +163,11 @@ describe('messages of package managers and of the system', () => {
     ['build', 'Error: connect ECONNREFUSED 127.0.0.1:5432', 'SOURCE_FILES_BUILD_FAILED'],
     ['build', 'npm error ENOSPC: no space left on device, write', 'UNEXPECTED'],
     ['install', 'ERR_PNPM_BROKEN_LOCKFILE  The lockfile is broken', 'REQUIRED_SOURCE_FILE_INVALID'],
-  ] as const)('%s: %s', (step, line, kind) => {
+  ] as const)('%s: “%s” is classified as %s', (step, line, kind) => {
     expect(kindOf(step, line)).toBe(kind)
   })
 
-  test('the disk is full while the builder itself writes', () => {
+  test('a full disk while the builder itself writes is not reported as the squid’s failure', () => {
     expect(explainBuilderError(Object.assign(new Error('write'), { code: 'ENOSPC' }))).toMatchObject({
       kind: 'UNEXPECTED',
     })

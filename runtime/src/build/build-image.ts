@@ -9,6 +9,7 @@ import type { InstalledNode, InstalledTool } from './toolchain.ts'
 
 /** The request of a build and the decisions made before its programs run. */
 export type BuildPlan = {
+  /** The name of the image: a hash of everything that it is built from. */
   image: string
   request: BuildRequest
   /** The unpacked source. */

@@ -7,7 +7,7 @@ function openLog() {
   return { logged, ...log.capture(false) }
 }
 
-test('the log limits the output of many short lines, and says so', () => {
+test('the log limits the output of many short lines, and ends with a warning', () => {
   const { logged, onLine } = openLog()
   for (let i = 0; i < 100_000; i++) onLine('x')
   expect(logged.length).toBeLessThan(25_000)

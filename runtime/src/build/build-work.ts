@@ -27,7 +27,7 @@ export type BuilderContext = {
 
 /** The folders of one build. The server owns `dir` and `results`; the build's user owns `app` and `downloads`. */
 export type WorkDirs = {
-  /** On the disk of the build. */
+  /** The folder of everything that the build's programs use, on the disk of the build. */
   dir: string
   /** Results before they are moved to the cache and the images, which are on the same disk. Programs do not write to it. */
   results: string
@@ -118,7 +118,7 @@ async function openBuildDisk({ disks }: Host, results: string, bytes: number): P
   return await limited.open({ dir, image: join(results, 'disk.img'), bytes })
 }
 
-/** Returns the variables of all programs of a build, on this host or in a cluster. */
+/** Returns the environment variables that all programs of a build have, on this host or in a cluster. */
 export const stepEnvironment = ({ memoryBytes }: Pick<BuildLimits, 'memoryBytes'>): Record<string, string> => ({
   LANG: 'C.UTF-8',
   CI: 'true',

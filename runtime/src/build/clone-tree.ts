@@ -50,7 +50,7 @@ function cloneFolder(from: string, to: string, relativeDir: string, options: Clo
   }
 }
 
-/** Metadata files that package managers rewrite in place. */
+/** True for metadata files that package managers rewrite in place. */
 function isManagerMetadata(path: string): boolean {
   return /^\.[^/]+$/.test(path) || path === '.pnpm/lock.yaml'
 }

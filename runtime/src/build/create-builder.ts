@@ -36,7 +36,7 @@ export type BuilderOptions = {
 /** Part of each image's name. Increase it when the builder makes another image of the same source and versions. */
 const FORMAT = 1
 
-/** Creates a builder on this host. Call `recover` once before the first build. */
+/** Creates a builder whose programs run in `place`. Call `recover` once before the first build. */
 export async function createBuilder(options: BuilderOptions): Promise<Builder> {
   const { dir, imagesDir, place, toolchain, npmConfig, concurrency, maxCacheBytes, removeAfterMs } = options
   const staging = await openStaging(join(dir, 'staging'), removeAfterMs)

@@ -34,6 +34,7 @@ export class EntryFilter {
     this.#keepsAll = content === 'result'
   }
 
+  /** Counts bytes of the compressed archive, to which `countInflated` compares the inflated ones. */
   countCompressed(chunk: Buffer): void {
     this.#compressedBytes += chunk.length
   }
@@ -43,6 +44,7 @@ export class EntryFilter {
     this.failure ??= error
   }
 
+  /** Counts bytes of the tar. @throws BuildFailure when the size or the compression ratio exceeds its limit */
   countInflated(chunk: Buffer): void {
     this.#inflatedBytes += chunk.length
     const { totalBytes, files, ratio } = this.#limits
@@ -54,7 +56,10 @@ export class EntryFilter {
     }
   }
 
-  /** Returns whether tar may write the entry; records the failure of an invalid entry. Adds symbolic links to `links` instead. */
+  /**
+   * Returns whether tar may write the entry; records the failure of an invalid entry. A symbolic link is added to `links` instead of
+   * being written.
+   */
   admits(entry: ReadEntry): boolean {
     if (this.failure !== null) {
       return false
@@ -127,6 +132,7 @@ export class EntryFilter {
     }
   }
 
+  /** @throws the recorded failure, or a BuildFailure when the archive has no entries */
   checkNotEmpty(): void {
     this.throwIfFailed()
     if (this.#entries === 0) {
@@ -134,6 +140,7 @@ export class EntryFilter {
     }
   }
 
+  /** Returns sentences for the user about ignored files, without their full stops. */
   notes(): string[] {
     return [...this.#ignored].map((name) =>
       name === '.env'

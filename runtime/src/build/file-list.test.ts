@@ -22,7 +22,7 @@ test('the texts of sources are kept, but not those of binaries, long files, lock
     ['lib/main.js', 'main()'],
     ['.env.local', 'A=1'],
     ['config/secrets.json', '{}'],
-    ['logo.png', 'text in disguise'],
+    ['logo.png', 'text in an image file'],
   ]
   for (const [path, content] of contents) add(lister, path, content)
   const { files, isComplete } = lister.list

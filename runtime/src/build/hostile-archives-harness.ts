@@ -87,24 +87,24 @@ const zeros = Buffer.alloc(8 * 1024 * 1024)
 const largeHeaders = [100_000, 2_000_000].map((length) => pax({ comment: 'c'.repeat(length) }))
 
 /** Entries that attack the unpacker. `rejectedPath`: see `HostileArchive`. */
-type Trick = { title: string; entries: Entry[]; rejectedPath: string | null }
+type Attack = { title: string; entries: Entry[]; rejectedPath: string | null }
 
 const base256 = (first: number, rest: number) => Buffer.from([first, ...Array.from({ length: 11 }, () => rest)])
 
-/** Returns the tricks, with file names that `random` chooses. `n` keeps the paths of several tricks in one archive distinct. */
-function tricks(random: Random, n: number): Trick[] {
+/** Returns the attacks, with file names that `random` chooses. `n` keeps the paths of several attacks in one archive distinct. */
+function attacks(random: Random, n: number): Attack[] {
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T
   const name = `${pick(['a', 'src/b', 'x/y/z', 'über', 'd e'])}${n}`
   const outside = pick(['../outside', '../../outside', 'a/../../outside', './../outside', 'a/b/../../../outside'])
   const absolute = pick(['/etc/passwd', '/tmp/hostile', '//tmp/hostile', 'C:/hostile', 'C:\\hostile', '\\hostile'])
   const control = pick(['\n', '\r', '\t', '\u001b[2J', '\u007f', '\u0007', '\u0085', '\u2028'])
   const direction = pick(['\u202e', '\u202d', '\u2066', '\u2067', '\u2069', '\u200f', '\u200e', '\u061c'])
-  const one = (title: string, entry: Entry, rejectedPath: string | null = String(entry.name)): Trick => ({
+  const one = (title: string, entry: Entry, rejectedPath: string | null = String(entry.name)): Attack => ({
     title,
     entries: [entry],
     rejectedPath,
   })
-  const several = (title: string, entries: Entry[], rejectedPath: string | null): Trick => ({
+  const several = (title: string, entries: Entry[], rejectedPath: string | null): Attack => ({
     title,
     entries,
     rejectedPath,
@@ -149,7 +149,7 @@ function tricks(random: Random, n: number): Trick[] {
     several('parent that is also a file', [file(`both${n}/inside`), file(`./both${n}`)], `both${n}`),
     several('file twice', [file(name, 'one'), file(name, 'two')], null),
     one('control character', file(`x${control}y${n}`)),
-    one('NUL in a pax path', file(name), null),
+    one('valid file', file(name), null),
     several('NUL in a pax header', [pax({ path: `x\0y${n}` }), file(name)], null),
     one('right-to-left mark', file(`x${direction}y${n}`)),
     several(
@@ -239,27 +239,27 @@ const squid: Entry[] = [folder('./'), file('squid.yaml', 'name: x'), file('packa
 
 const tarOf = (entries: Entry[]): Buffer => Buffer.concat([...entries.map(encode), Buffer.alloc(2 * BLOCK)])
 
-/** Generates `count` archives, the same for the same seed: first each trick alone, then combinations of tricks and damage. */
+/** Generates `count` archives, the same for the same seed: first each attack alone, then combinations of attacks and damage. */
 export function* hostileArchives(seed: number, count: number): Generator<HostileArchive> {
   const random = randomOf(seed)
-  const trickCount = tricks(random, 0).length
+  const attackCount = attacks(random, 0).length
   for (let i = 0; i < count; i++) {
-    const first = tricks(random, 0)[i < trickCount ? i : Math.floor(random() * trickCount)] as Trick
-    const isAlone = i < trickCount || random() < 0.4
+    const first = attacks(random, 0)[i < attackCount ? i : Math.floor(random() * attackCount)] as Attack
+    const isAlone = i < attackCount || random() < 0.4
     const others = isAlone
       ? []
       : Array.from({ length: Math.ceil(random() * 3) }, (_, n) => {
-          return tricks(random, n + 1)[Math.floor(random() * trickCount)] as Trick
+          return attacks(random, n + 1)[Math.floor(random() * attackCount)] as Attack
         })
     const archiveChange = (
       isAlone ? archiveChanges[0] : archiveChanges[Math.floor(random() * archiveChanges.length)]
     ) as ArchiveChange
     const chosen = [first, ...others]
-    const entries = chosen.flatMap((trick) => trick.entries)
+    const entries = chosen.flatMap((attack) => attack.entries)
     const isAtStart = !isAlone && random() < 0.3
     const tar = tarOf(isAtStart ? [...entries, ...squid] : [...squid, ...entries])
     yield {
-      title: `${i}: ${chosen.map((trick) => trick.title).join(' + ')}, ${archiveChange.title}`,
+      title: `${i}: ${chosen.map((attack) => attack.title).join(' + ')}, ${archiveChange.title}`,
       bytes: archiveChange.apply(tar, random),
       rejectedPath: isAlone ? first.rejectedPath : null,
     }

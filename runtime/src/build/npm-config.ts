@@ -46,7 +46,7 @@ export function npmTargets({ registry, proxy }: NpmConfig): NetworkTarget[] {
   }))
 }
 
-/** npm returns some values, such as `noproxy`, as lists. */
+/** Returns a setting as text; undefined if it is empty. npm returns some settings, such as `noproxy`, as lists. */
 function textOf(value: unknown): string | undefined {
   const joined = Array.isArray(value) ? value.join(',') : value
   return typeof joined === 'string' && joined !== '' ? joined : undefined

@@ -32,6 +32,7 @@ export type InstalledNode = {
   dir: string
 }
 
+/** A package manager. Programs that use it must be able to read `dir`. */
 export type InstalledTool = { binDir: string; dir: string }
 
 export type ToolchainOptions = {
@@ -88,7 +89,7 @@ export async function ensureToolchain(options: ToolchainOptions): Promise<Toolch
   }
 }
 
-type Installation = {
+type InstallRequest = {
   dir: string
   packageJson: string
   lockfile: string
@@ -131,15 +132,15 @@ class Installer {
     return dir
   }
 
-  /** Concurrent calls share one installation. */
-  async install(installation: Installation): Promise<void> {
-    const { dir } = installation
-    const running = this.#running.get(dir) ?? this.#installNew(installation).finally(() => this.#running.delete(dir))
+  /** Installs a package with its dependencies, unless its folder exists. Concurrent calls for a folder share one install. */
+  async install(request: InstallRequest): Promise<void> {
+    const { dir } = request
+    const running = this.#running.get(dir) ?? this.#installNew(request).finally(() => this.#running.delete(dir))
     this.#running.set(dir, running)
     await running
   }
 
-  async #installNew({ dir, packageJson, lockfile, description, finish }: Installation): Promise<void> {
+  async #installNew({ dir, packageJson, lockfile, description, finish }: InstallRequest): Promise<void> {
     if (existsSync(dir)) {
       return
     }

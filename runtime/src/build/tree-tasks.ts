@@ -8,6 +8,7 @@ export type TreeTask =
   | { kind: 'seal'; root: string; uid: number | null }
   | { kind: 'remove'; path: string }
 
+/** The result of the task `id`. `bytes`: what `sealTree` returned; 0 for other tasks. */
 export type TreeResult =
   | { id: number; bytes: number }
   | { id: number; failure: { kind: BuildFailureKind; message: string } }

@@ -22,11 +22,11 @@ export type OpenBaseImage = (node: string, signal: AbortSignal) => Promise<BaseI
  * needs no public registry.
  * @throws Error if the name is not valid
  */
-export function baseImages(name: string | null, findCredentials: FindCredentials): OpenBaseImage {
+export function baseImageOpener(name: string | null, findCredentials: FindCredentials): OpenBaseImage {
   if (name === null) return (node) => baseOfHost(node)
   const image = parseImageReference(name)
   const client = new RegistryClient(image, findCredentials)
-  // Resolved once per process, so that its images share one base even if the tag moves.
+  // Resolved once per process, so that all images that it pushes share one base even if the tag moves.
   let opened: Promise<BaseImage> | null = null
   return async (_node, signal) => {
     opened ??= baseOfRegistry(client, image, signal)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { BuildFailure } from '../builder.ts'
 import { KeyedMutex } from '../concurrency.ts'
-import { baseImages } from './base-image.ts'
+import { baseImageOpener } from './base-image.ts'
 import { LayerRecords } from './layers/layer-records.ts'
 import type { Tools } from './layers/tools-layer.ts'
 import { type PushTarget, pushImage } from './push-image.ts'
@@ -43,7 +43,7 @@ export async function openImageRegistry(settings: RegistrySettings, dir: string)
   const address = parseRegistry(settings.registry)
   const findCredentials = credentialsFrom(settings.authFile)
   const client = new RegistryClient(address, findCredentials)
-  const openBase = baseImages(settings.baseImage, findCredentials)
+  const openBase = baseImageOpener(settings.baseImage, findCredentials)
   const records = await LayerRecords.open(join(dir, 'layers'))
   const sharedRepository = repositoryOf(address, SHARED, SHARED)
   const target = { client, sharedRepository, openBase, records, mutex: new KeyedMutex() }

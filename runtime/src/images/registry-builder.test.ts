@@ -92,7 +92,7 @@ async function isInRegistry(image: string): Promise<boolean> {
   return (await fetch(`http://${registry.host}/v2/${repository}/manifests/${digest}`, { headers })).ok
 }
 
-/** The content of a layer, from the files of the registry. */
+/** Reads the content of a layer from the files of the registry. */
 async function layerText({ digest }: Descriptor): Promise<string> {
   const [, hex = ''] = digest.split(':')
   const [file = ''] = globSync(`${registry.folder}/docker/registry/v2/blobs/sha256/*/${hex}/data`)
@@ -235,7 +235,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     expect(relay.sentBytes() - bytes).toBeLessThan(1e6)
   })
 
-  test('if the registry does not respond, the build fails with a clear message, and the next build pushes', async () => {
+  test('if the registry responds with errors, the build fails and names the registry, and the next build pushes', async () => {
     let isDown = true
     const { builder, relay } = await open({}, () => (isDown ? { status: 500 } : null))
     const files = { 'source.txt': 'registry down' }

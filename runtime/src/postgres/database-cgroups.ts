@@ -4,7 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { errorCode } from '../error-code.ts'
 import { cpuCgroupsOf, type CpuCgroups } from './cluster-cgroup.ts'
 
+/** A new connection may use the CPU time of the cluster itself for this long, until its process is moved. */
 const pollMs = 40
+/** Interval of the removal of cgroups without processes. */
 const removeEmptyMs = 60_000
 
 export type CpuSharingOptions = {

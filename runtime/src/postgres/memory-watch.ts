@@ -13,7 +13,7 @@ export type MemoryWatchOptions = {
   log: (message: string) => void
 }
 
-/** Connections are ended at this share of the cgroup's limit, before the kernel kills a process and Postgres then ends all of them. */
+/** Connections are ended at this share of the cgroup's limit, before the kernel kills a process and Postgres then ends all connections. */
 const maxMemoryShare = 0.8
 /** A connection that sorts allocates several hundred megabytes a second, so it uses the rest of a small limit in a fraction of a second. */
 const pollMs = 40

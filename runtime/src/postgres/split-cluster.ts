@@ -103,7 +103,7 @@ async function copyFiles(
   source: string,
   target: string,
   linkedFolders: Set<string>,
-  onStart: () => void,
+  onPartCopied: () => void,
 ): Promise<void> {
   mkdirSync(target, { mode: 0o700 })
   let count = 0
@@ -120,7 +120,8 @@ async function copyFiles(
     }
     if (!mayLink || stats.isDirectory()) owners.push({ path: targetPath, uid: stats.uid, gid: stats.gid })
     count += 1
-    if (count === 200) onStart()
+    // A part of the files, so that tests can kill the process during the copy.
+    if (count === 200) onPartCopied()
   }
   if (process.getuid?.() !== 0) return
   const { uid = 0, gid = 0 } = owners[0] ?? {}

@@ -22,7 +22,7 @@ function prepareV1Base(label: string): CgroupBase | null {
   for (const controller of V1_CONTROLLERS) {
     const mount = mounts.find(({ options }) => options.includes(controller))
     if (!mount) return null
-    // Below the server's own cgroup if possible, so that limits set by the operator also apply to containers.
+    // The base is below the server's own cgroup if possible, so that limits set by the operator also apply to containers.
     const parent = firstWritable([join(mount.path, ownPaths.get(controller) ?? '/'), mount.path])
     if (!parent) return null
     dirs[controller] = join(parent, label)

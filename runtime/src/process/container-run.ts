@@ -52,10 +52,12 @@ export type ContainerContext = { hostContext: HostContext; workload: WorkloadId;
 export const CONTAINER_NAME_PREFIX = 'c-'
 export const isolationName = (key: string): string => `${CONTAINER_NAME_PREFIX}${shortHash(key)}`
 
+/** Returns the cgroup of a container, which may not exist; null if the container has none. */
 export function containerCgroup({ key }: ContainerContext, record: ContainerRecord): Cgroup | null {
   return record.cgroups && openCgroup(record.cgroups, isolationName(key))
 }
 
+/** Returns what is needed to find and end the programs of a run. `run` null: the run has ended. */
 export function programTree(context: ContainerContext, record: ContainerRecord, run: Run | null): ProgramTree {
   return {
     mark: programMark(context.hostContext.host, isolationName(context.key)),

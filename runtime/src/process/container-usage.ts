@@ -28,7 +28,7 @@ export class RunMeter {
     this.#survivedKills.reset()
   }
 
-  /** `listAll`: lists every process of the host, called only without cgroups. */
+  /** Measures what the current run has used so far. `listAll`: lists every process of the host, called only without cgroups. */
   measure(record: ContainerRecord, run: Run | null, listAll: () => ProcessInfo[]): RunUsage {
     const counted = containerCgroup(this.#context, record)?.usage()
     if (!counted) return this.#processes.measure(programTree(this.#context, record, run), listAll())

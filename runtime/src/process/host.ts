@@ -63,6 +63,9 @@ const defaults = {
   containerDiskBytes: 4 * 1024 ** 3,
 } as const satisfies Partial<HostOptions>
 
+/** The uid of an unprivileged user, with which this process tests what programs may do. */
+const TEST_UID = 65_534
+
 type Bwrap = BwrapState | { status: 'off' }
 
 /** Detects the features of the host. All callers with the same state directory share its uids and cgroups. */
@@ -73,9 +76,9 @@ export async function prepareHost(options: HostOptions): Promise<Host> {
   chmodSync(stateDir, 0o711)
   const label = shortHash(stateDir)
   const isRoot = process.getuid?.() === 0
-  const hasUids = isRoot && (await canDropTo(65_534))
+  const hasUids = isRoot && (await canDropTo(TEST_UID))
   const { state: bwrap, features: bwrapFeatures } =
-    chosen.sandbox === 'auto' ? await findBwrap(hasUids ? 65_534 : null, stateDir) : bwrapOff
+    chosen.sandbox === 'auto' ? await findBwrap(hasUids ? TEST_UID : null, stateDir) : bwrapOff
   const sandbox = bwrap.status === 'usable' ? 'bwrap' : 'none'
   const cgroups = chosen.limits === 'auto' ? prepareCgroupBase(`shoal-${label}`) : null
   // Without a separate uid, programs could modify the image despite the overlay.

@@ -85,6 +85,7 @@ async function endIsolatedProgram(host: Host, name: string): Promise<void> {
 /** The format of the names of isolated programs. */
 const PROGRAM_NAME = /^[\w-][\w.-]{0,99}$/
 
+/** Returns the name of the network of an isolated program. */
 const networkOf = (name: string) => `box ${name}`
 
 const KILL = { graceMs: 0, exceptPid: null }

@@ -234,7 +234,7 @@ describe('the logs of a host', () => {
     }
   })
 
-  test('the oldest part of an excessive backlog is dropped, and the log says so', async () => {
+  test('the oldest part of an excessive backlog is dropped, and a line in the log reports it', async () => {
     const file = add('a', 'first\n')
     const { cursor } = await read({}, (lines) => lines.length === 1)
     truncateSync(file, 1500 * MIB)

@@ -103,7 +103,10 @@ function claimRunDir(dir: string): boolean {
 
 type Pids = { shim: Run['shim']; program: number }
 
-/** Reads the pids of shim and program; null when the shim ended before it wrote them. It writes them right after creating the directory. */
+/**
+ * Reads the pids of shim and program. The shim writes them right after creating the directory; null when they are missing for a second,
+ * because it ended before.
+ */
 async function readPids(dir: string): Promise<Pids | null> {
   for (let attempt = 0; attempt < 100; attempt++) {
     if (existsSync(join(dir, 'pids'))) {

@@ -17,6 +17,7 @@ export type BwrapFeatures = {
   limitsTmp: boolean
 }
 
+/** What a program may access. */
 export type Confinement = {
   /** Null: the user of the server. */
   uid: number | null
@@ -113,6 +114,7 @@ function dropTo(uid: number, gid: number): string[] {
   return ['setpriv', ...ids, '--bounding-set=-all', '--inh-caps=-all', '--no-new-privs']
 }
 
+/** Any descriptor that the shell and bwrap do not use. */
 const FILTER_FD = 9
 
 /** Returns the bwrap command. Inside, only the listed paths exist, with the same names. The network is not isolated by bwrap. */

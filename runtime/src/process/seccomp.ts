@@ -88,7 +88,7 @@ export function seccompFilter(machine: NodeJS.Architecture = process.arch): Buff
     { load: NUMBER },
     // Calls that were added to the kernel later, and those of the x32 ABI.
     { if: 'above', value: NEWEST_SYSTEM_CALL, result: 'missing' },
-    // Its flags are in memory, which a filter cannot read. The C library uses clone instead.
+    // The flags of clone3 are in memory, which a filter cannot read. The C library uses clone instead.
     { if: 'equals', value: systemCalls.clone3[column], result: 'missing' },
     ...byArgument(FIRST_ARGUMENT, 'clone', [{ if: 'bits', value: NAMESPACES, result: 'refuse' }, { result: 'allow' }]),
     ...byArgument(FIRST_ARGUMENT, 'unshare', [

@@ -23,8 +23,8 @@ const MAX_PATH_BYTES = 107
 
 /**
  * The sockets of containers. A container owns the directory in which it listens, and may create any file there, including a link to
- * the socket of another container. So clients connect to a hard link outside of it, which was verified to be a socket of the
- * container's user. Several processes of the server may publish concurrently.
+ * the socket of another container. So clients connect to a hard link outside of that directory, which was verified to be a socket of
+ * the container's user. Several processes of the server may publish concurrently.
  */
 export class Sockets {
   readonly root: string
@@ -72,6 +72,7 @@ export class Sockets {
     return join(this.dir(container), `${port}.sock`)
   }
 
+  /** Removes the container's directory, and the links to its sockets. */
   remove(container: string): void {
     rmSync(this.dir(container), { recursive: true, force: true })
     const prefix = `${shortHash(container)}-`

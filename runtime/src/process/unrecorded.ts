@@ -18,9 +18,10 @@ export async function endUnrecordedPrograms(
     CONTAINER_NAME_PREFIX,
     new Set(containers.map(({ key }) => isolationName(key))),
   )
+  // No program has this mark, so the tree consists of the shim, its session and descendants, not of the programs of the recorded run.
+  const mark = `${hostContext.host.label}/copy`
   for (const root of findUnrecordedShims(hostContext, new Set(containers.map(({ shim }) => shim)))) {
-    const tree = { mark: `${hostContext.host.label}/copy`, cgroup: null, root }
-    await endPrograms(tree, { graceMs: STOP_GRACE_MS, exceptPid: null })
+    await endPrograms({ mark, cgroup: null, root }, { graceMs: STOP_GRACE_MS, exceptPid: null })
   }
   hostContext.sockets.keepOnly(containers.map(({ key }) => key))
 }

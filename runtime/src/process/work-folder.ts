@@ -11,6 +11,7 @@ import { NEW_MOUNT_NAMESPACE, PLAIN_ENV } from './sandbox.ts'
  */
 export type WorkFolders = 'overlay' | 'links'
 
+/** How to start a program in its work folder. */
 export type WorkFolder = {
   /** The working directory of the program. */
   cwd: string
@@ -19,7 +20,10 @@ export type WorkFolder = {
   writableDirs: string[]
 }
 
-/** Shared with the image (a link, with `links`), not recreated: dependencies are large, and programs do not write there. */
+/**
+ * The folder that is not recreated but shared with the image (by a link, with `links`): dependencies are large, and programs do not
+ * write there.
+ */
 const SHARED_FOLDER = 'node_modules'
 /** Number of entries after which folders of the image are no longer recreated, but shared like `SHARED_FOLDER`. */
 const MAX_ENTRIES = 5000
@@ -65,7 +69,7 @@ export function prepareWorkFolder(
   { uid, diskPrefix }: { uid: number | null; diskPrefix: string[] },
 ): WorkFolder {
   const cwd = join(dir, kind === 'overlay' ? 'upper' : 'app')
-  // Private with overlays, since programs access the folder through the mount.
+  // With overlays the folder is private, since programs access it through the mount.
   mkdirSync(dir, { recursive: true, mode: kind === 'overlay' ? 0o700 : 0o711 })
   fillFolder(kind, { from: appDir, to: cwd, uid, entries: 0 })
   if (kind === 'links') return { cwd, commandPrefix: diskPrefix, writableDirs: [cwd] }

@@ -36,6 +36,7 @@ export class WorkloadFiles {
   /** The workloads that were read or written, by file. */
   readonly #known = new Map<string, { workload: Workload; sealed: string }>()
 
+  /** Number of files whose environments could not be opened. */
   #unopened = 0
   #timer: NodeJS.Timeout | null = null
 

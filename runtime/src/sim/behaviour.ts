@@ -25,6 +25,7 @@ export type SimBehaviour = {
   listens?: boolean
 }
 
+/** How a processor indexes the blocks of its chain. */
 export type SimSync = {
   fromBlock: number
   /** The chain's height at the start of the run, and its growth. */

@@ -25,12 +25,14 @@ export class SimLog {
     this.container = container
   }
 
+  /** Appends `text` and the end of the line. */
   write(text: string, at: Date): void {
     this.#lines.push({ text: truncateLine(this.#incomplete + text), at })
     this.#incomplete = ''
     if (this.#lines.length > MAX_LINES + KEPT_LINES) this.#evict(this.#first + KEPT_LINES)
   }
 
+  /** Appends to the incomplete line. */
   writePart(text: string): void {
     this.#incomplete += text
   }
@@ -40,6 +42,7 @@ export class SimLog {
     if (this.#incomplete) this.write('', at)
   }
 
+  /** The number that the next line gets. */
   get end(): number {
     return this.#first + this.#lines.length
   }
@@ -53,10 +56,12 @@ export class SimLog {
     return { lines, next: this.#first + start + page.length }
   }
 
+  /** Returns the last `count` lines, including an incomplete one. */
   tail(count: number): string[] {
     return [...this.#lines.map(({ text }) => text), ...(this.#incomplete ? [this.#incomplete] : [])].slice(-count)
   }
 
+  /** Forgets the lines before number `upTo`, which were read, except the last `KEPT_LINES` of them. */
   acknowledge(upTo: number): void {
     this.#evict(upTo - KEPT_LINES)
   }

@@ -49,6 +49,7 @@ async function textOf(response) {
   return Buffer.concat(chunks).toString()
 }
 
+/** Fetches the actions of this container. Repeats the request for `CONNECT_MS` while the worker cannot be reached. */
 async function fetchActions() {
   for (const startedAt = Date.now(); ;) {
     try {
@@ -184,6 +185,7 @@ function packFilter(folder, excluded, emit) {
   }
 }
 
+/** Performs actions in order. Resolves with false, without the rest, if a program fails and its action has no `orElse`. */
 async function perform(actions, emit) {
   const tar = require(TAR)
   for (const action of actions) {

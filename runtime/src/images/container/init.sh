@@ -15,8 +15,8 @@ oom_kills() {
   done
 }
 
-# The kernel ignores signals for the first process of a container unless it handles them. -1 means every other process that this one
-# may signal: if it is the first process of a container, all others of the container.
+# The kernel ignores signals for the first process of a container unless that process handles them. -1 means every other process that
+# this one may signal: if this is the first process of a container, all others of the container.
 forward() {
   stopped=yes
   if [ "$$" = 1 ]; then kill -"$1" -1; else kill -"$1" "$program"; fi 2>/dev/null
@@ -28,7 +28,7 @@ trap 'forward HUP' HUP
 
 "$@" &
 program=$!
-# Otherwise the shell reports a program that was ended by a signal, in the program's log.
+# If a signal ends the program, the shell would write a message about it into the program's log.
 exec 2>/dev/null
 # A trapped signal interrupts `wait` while the program is still running. `kill -0` succeeds until `wait` has reaped the program.
 while :; do
@@ -41,7 +41,7 @@ done
 oom_kills
 [ "$kills" -gt 0 ] && echo "{\"oomKills\":$kills}" 2>/dev/null >/dev/termination-log
 
-# The kernel kills the other processes when this one ends. If the container received a stop signal, they get time to finish:
-# the kubelet kills them at the end of the grace period.
+# The kernel kills the other processes when this one ends. If the container received a stop signal, this one waits until they have
+# finished, or until the kubelet kills all at the end of the grace period.
 while [ -n "$stopped" ] && [ "$$" = 1 ] && kill -0 -1 2>/dev/null; do sleep 0.05; done
 exit "$code"

@@ -4,7 +4,7 @@ import { readFile, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import type { LayerEntry } from './pack-layer.ts'
-import { folderEntry, parentsOf, textEntry } from './tree-layer.ts'
+import { folderEntry, prefixesOf, textEntry } from './tree-layer.ts'
 
 /** A file of this host that an image contains. `path`: its path in the image, without a leading slash; `source`: its path on this host. */
 export type HostFile = { path: string; source: string; mode: number; size: number; mtimeMs: number }
@@ -53,7 +53,7 @@ export async function hostFiles(node: string): Promise<HostFile[]> {
 /** Yields the entries of a base layer with these files. */
 export async function* hostEntries(files: HostFile[]): AsyncGenerator<LayerEntry> {
   const folders = new Set([
-    ...files.flatMap(({ path }) => parentsOf(dirname(path))),
+    ...files.flatMap(({ path }) => prefixesOf(dirname(path))),
     'etc',
     'tmp',
     'usr',

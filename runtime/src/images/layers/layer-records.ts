@@ -33,7 +33,7 @@ export class LayerRecords {
     return new LayerRecords(dir)
   }
 
-  /** Returns the record of a layer, and marks it as used. */
+  /** Returns the record of a layer, and marks it as used; null if there is none. */
   async find(key: string): Promise<PackedLayer | null> {
     const known = await readJson<PackedLayer>(this.#recordFile(key))
     const now = new Date()

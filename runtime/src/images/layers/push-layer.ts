@@ -17,6 +17,7 @@ export type LayerTarget = {
   signal: AbortSignal
 }
 
+/** A layer that may have to be packed. */
 export type LayerSource = {
   /** A key that determines the content; null: the layer is always packed. */
   key: string | null

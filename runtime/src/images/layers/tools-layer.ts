@@ -22,7 +22,7 @@ export const IMAGE_PATHS = {
   app: '/squid',
   /** The search path of commands. */
   bins: ['/squid/node_modules/.bin', ...TOOL_BINS],
-  /** The same without the app, for builds. */
+  /** The search path without the app's commands, for builds. */
   toolBins: TOOL_BINS,
 }
 

@@ -57,7 +57,7 @@ test('the same content results in the same layer, regardless of times, owner, mo
   expect((await pack(second)).descriptor.digest).not.toBe(one.descriptor.digest)
 })
 
-test('everything is owned by root, and neither writable by others nor special', async () => {
+test('all entries are owned by root and not writable by others; special bits are cleared, and pipes are omitted', async () => {
   const tree = makeTree('tree', { 'run.sh': '', 'plain.txt': '' })
   chmodSync(join(tree, 'run.sh'), 0o4777)
   chmodSync(join(tree, 'plain.txt'), 0o666)
@@ -72,7 +72,7 @@ test('everything is owned by root, and neither writable by others nor special', 
   ])
 })
 
-test('omits links that leave the tree, and names by which a layer would delete files of other layers', async () => {
+test('a layer omits links that leave the tree, and names by which a layer would delete files of other layers', async () => {
   const tree = makeTree('tree', { 'a/inside.txt': '', '.wh.etc': '', 'a/.wh..wh..opq': '', 'a/not.wh.txt': '' })
   const links = { absolute: '/etc/passwd', above: '../etc/passwd', 'a/above': '../../x', 'a/prefix': '../../squid-b/x' }
   for (const [path, target] of Object.entries(links)) symlinkSync(target, join(tree, path))
@@ -98,7 +98,7 @@ test('omits links that leave the tree, and names by which a layer would delete f
   ])
 })
 
-test('leaves no file when it is cancelled', async () => {
+test('packing leaves no file when it is cancelled', async () => {
   const aborted = AbortSignal.abort(new Error('cancelled'))
   const file = join(folder, 'cancelled')
   await expect(packLayer(treeLayer({ from: folder, to: 'squid' }), file, aborted)).rejects.toThrow('cancelled')

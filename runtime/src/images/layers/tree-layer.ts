@@ -24,7 +24,7 @@ const WHITEOUT = /(^|\/)\.wh\./
  */
 export async function* treeLayer(source: TreeSource): AsyncGenerator<LayerEntry> {
   const { from, to, isExcluded = () => false, linksWithin = to, onOmitted = () => undefined } = source
-  for (const path of parentsOf(to)) yield folderEntry(path)
+  for (const path of prefixesOf(to)) yield folderEntry(path)
   for await (const entry of treeEntries(from, to, (path) => isExcluded(path))) {
     const { path, mode, stats: _stats, mtime: _mtime, ...content } = entry
     if (WHITEOUT.test(path)) {
@@ -55,8 +55,8 @@ export async function isFolder(path: string): Promise<boolean> {
   )
 }
 
-/** Returns `a`, `a/b` and `a/b/c` for `a/b/c`. */
-export const parentsOf = (path: string): string[] =>
+/** Returns the folders from the top to a path, itself included: `a`, `a/b` and `a/b/c` for `a/b/c`. */
+export const prefixesOf = (path: string): string[] =>
   path.split('/').map((_, index, names) => names.slice(0, index + 1).join('/'))
 
 function isWithin(folder: string, path: string, target: string): boolean {

@@ -19,7 +19,7 @@ test.each([
   ['docker.io', { username: 'hub', password: 'x' }],
   ['azure.example.com', { identityToken: 'refresh' }],
   ['unknown.example.com', null],
-])('finds the credentials of %s', async (host, credentials) => {
+])('the credentials of %s are %j', async (host, credentials) => {
   const file = configFile(
     JSON.stringify({
       auths: {

@@ -30,7 +30,7 @@ export class RegistryAuth {
     this.#credentials = credentials
   }
 
-  /** Returns the `Authorization` header of a request; null before the registry's first challenge. */
+  /** Returns the `Authorization` header of a request; null before the registry's first challenge, or for Basic without a password. */
   async header(scopes: Scope[]): Promise<string | null> {
     if (this.#challenge === null) return null
     if (this.#challenge.scheme === 'basic') return basic(await this.#credentials())

@@ -51,7 +51,7 @@ export class RegistryClient {
     await uploadBlob(this.#http, { repository, host: this.#host, signal }, content)
   }
 
-  /** Mounts a blob of another repository of this registry, without an upload. Returns false if the registry does not support that. */
+  /** Mounts a blob of the repository `from` of this registry, without an upload. Returns false if the registry did not mount it. */
   async mountBlob(repository: string, digest: string, from: string, signal: AbortSignal): Promise<boolean> {
     const purpose = `reuse a layer of ${this.#host}/${from} in ${repository}`
     const scopes = [pushScope(repository), pullScope(from)]

@@ -1,6 +1,7 @@
 import { type Server, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
+/** An HTTP server between a client and a registry. */
 export type Relay = {
   /** `127.0.0.1:port` */
   host: string
@@ -13,6 +14,7 @@ export type Relay = {
 
 /** The relay responds to a request itself, or cuts the connection after this many bytes of the body. */
 export type Fault = { status: number } | { cutAfter: number }
+/** Returns the fault of a request; null: the relay forwards it. */
 export type Interference = (method: string, path: string) => Fault | null
 
 /** Starts an HTTP server that forwards requests to a registry, counts their bytes, and fails those that `interfere` selects. */

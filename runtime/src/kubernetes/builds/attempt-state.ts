@@ -10,6 +10,7 @@ export type AttemptState =
   | { kind: 'ended'; how: 'out of memory' | 'out of disk' | 'evicted' | 'exited' }
   | { kind: 'deleted' }
 
+/** `refusal`: why the cluster created no pod; null: it created one, or gave no reason. */
 type AttemptObjects = { job: Job | undefined; pod: Pod | undefined; refusal: string | null }
 
 /** Reads the state of the Job `name`. @throws ClusterUnreachable, KubeError */
@@ -29,6 +30,7 @@ async function refusalOf(client: KubeClient, namespace: string, name: string): P
   return items.at(-1)?.message ?? null
 }
 
+/** Derives the state of an attempt from its objects in the cluster. */
 export function attemptState({ job, pod, refusal }: AttemptObjects): AttemptState {
   if (!job || job.metadata.deletionTimestamp !== undefined) return { kind: 'deleted' }
   if (pod) return podState(job, pod)

@@ -143,7 +143,7 @@ describe('the container of a build', () => {
       .toBeFalsy()
   })
 
-  test('performs the alternative actions after a failure that has some', async () => {
+  test('performs the `orElse` actions of a program that fails', async () => {
     const failing = { ...run('exit 1'), orElse: [{ do: 'write' as const, file: work('app/else'), content: 'x' }] }
     const { app, code } = await runContainer([fetchSource(), failing, sendApp()])
     expect(code).toBe(0)

@@ -75,7 +75,7 @@ describe('the state of an attempt', () => {
       },
     ],
     [
-      'no room',
+      'no host with enough free resources',
       {
         pod: pod({
           phase: 'Pending',

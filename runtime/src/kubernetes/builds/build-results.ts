@@ -11,6 +11,7 @@ import { errorCode } from '../../error-code.ts'
 /** A sealed tree of this host. */
 export type ResultTree = { dir: string; bytes: number }
 
+/** The sealed trees `full` and `production` in `dir`. `bytes`: the size of `full`. */
 export type DependencyTrees = { dir: string; bytes: number; productionBytes: number }
 
 /** Maximum number of files and folders of a result. No legitimate squid has this many. */

@@ -22,6 +22,7 @@ export type BuildContainer = {
   readEvents: (events: Readable) => Promise<boolean>
 }
 
+/** `used`: the requests that the container has made, such as `GET actions`. `requests`: those that have not ended yet. */
 type Entry = { container: BuildContainer; used: Set<string>; requests: Set<IncomingMessage> }
 
 /** Maximum number of connections from one address. A container needs two at a time: for its events and an archive. */

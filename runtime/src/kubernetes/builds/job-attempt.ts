@@ -29,7 +29,7 @@ export type AttemptContext = {
   context: BuilderContext
   plan: BuildPlan
   actions: BuildActions
-  /** Cached dependencies; null: there are none. */
+  /** The folder of the cached dependencies; null: they are not cached. */
   cachedModules: string | null
   /** Stores the dependencies that the install container has sent. */
   onDependencies: (trees: DependencyTrees) => Promise<void>
@@ -49,8 +49,10 @@ export class InterruptedAttempt extends Error {
 const POLL_MS = 1000
 /** Time in which the cluster must start a pod; an autoscaler may have to add a host. */
 const START_LIMIT_MS = 10 * 60_000
-/** A container sends something every five seconds. */
+/** A container that has sent nothing for this long is lost: it sends an event at least every five seconds. */
 const LOST_AFTER_MS = 120_000
+/** The worker deletes the Job of an attempt long before the cluster ends it, unless no worker runs. */
+const DEADLINE_MARGIN_S = 300
 /** The number of polls after the end of a pod during which its last events may still arrive. */
 const POLLS_AFTER_END = 3
 
@@ -74,7 +76,7 @@ export async function runAttempt(attempt: AttemptContext): Promise<ResultTree> {
     url: jobs.url,
     tokens: { install: install ?? null, build: build ?? '' },
     limits,
-    deadlineSeconds: Math.ceil((limits.timeMs + START_LIMIT_MS) / 1000) + 300,
+    deadlineSeconds: Math.ceil((limits.timeMs + START_LIMIT_MS) / 1000) + DEADLINE_MARGIN_S,
   }
   const ending = new AbortController()
   const aborted = () => outcome.reject(signal.reason as Error)
@@ -134,7 +136,7 @@ function containersOf(
   return [install, build]
 }
 
-/** Rejects when the attempt has failed for a reason that its containers cannot report. Ends with `signal`. */
+/** Rejects when the attempt has failed for a reason that its containers cannot report. Resolves when `signal` is aborted. */
 async function watch(
   { jobs, plan, deadline }: AttemptContext,
   job: BuildAttempt,

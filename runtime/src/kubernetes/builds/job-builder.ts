@@ -50,7 +50,7 @@ async function connectJobs(options: JobBuilderOptions, targets: NetworkTarget[])
   const isAny = listenHost === null || listenHost === '0.0.0.0' || listenHost === '::'
   const host = isAny ? await localAddress(new URL(config.getCurrentCluster()?.server ?? '')) : listenHost
   const resolved = await resolveTargets(targets)
-  // Last, since nothing closes the server if a later step fails.
+  // The server starts last, since nothing closes it if a later step fails.
   const server = await BuildServer.listen(listenHost ?? host, port)
   const egressTo = [...resolved, { cidr: host, port: server.port }]
   const url = `http://${host}:${server.port}`

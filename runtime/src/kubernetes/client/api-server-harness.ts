@@ -8,7 +8,10 @@ import { KubeClient } from './kube-client.ts'
 /** How a scripted API server responds to the next list or watch request. */
 export type ScriptedResponse = (response: ServerResponse, url: URL) => void
 
-/** An API server whose responses a test scripts, to simulate failures that cannot be caused on a real one. */
+/**
+ * Starts an API server whose responses a test scripts, to simulate failures that cannot be caused on a real one. It takes one of
+ * `responses` for each request, and records `requests` and their `bodies`.
+ */
 export async function scriptedApiServer(): Promise<{
   client: KubeClient
   responses: ScriptedResponse[]
@@ -42,6 +45,7 @@ export async function scriptedApiServer(): Promise<{
   return { client, responses, requests, bodies }
 }
 
+/** Responds with a list of objects with these names, at this `resourceVersion`. */
 export const listResponse =
   (version: number, ...names: string[]): ScriptedResponse =>
   (response) =>

@@ -33,7 +33,7 @@ export class KubeClient {
     this.#hasProxy = Boolean(cluster.proxyUrl)
   }
 
-  /** Creates the object, or changes it to contain these fields. */
+  /** Creates the object, or changes it to contain these fields, which `manager` then owns. */
   apply<T extends KubeObject>(object: NewObject, manager = FIELD_MANAGER): Promise<T> {
     const query = { fieldManager: manager, force: 'true' }
     return this.#json({

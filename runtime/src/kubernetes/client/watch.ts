@@ -30,7 +30,7 @@ export type WatchOptions<T> = {
 /**
  * A copy of all objects of one kind, which watches keep up to date. When the server ends a watch, the next one continues at the same version.
  * After a lost connection, or if the cluster no longer has the changes since then, it lists all objects again: the cluster's state may have
- * been restored from a backup, and a watch from a version that does not exist yet would miss all changes until then.
+ * been restored from a backup, and a watch from a version that does not exist yet would miss all changes before it.
  */
 export class Watch<T extends KubeObject> {
   readonly #options: WatchOptions<T>

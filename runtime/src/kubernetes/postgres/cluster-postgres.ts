@@ -18,16 +18,16 @@ export type ClusterPostgresServers = {
   close: () => void
 }
 
-/** @param kubeconfig as in `loadKubeConfig` */
+/** Connects to the cluster of `kubeconfig` (see `loadKubeConfig`), to manage Postgres servers in it. */
 export async function openClusterPostgres(kubeconfig: string | null): Promise<ClusterPostgresServers> {
   const client = new KubeClient(await loadKubeConfig(kubeconfig))
   const clusterOf = async ({ name, namespace }: Name) => {
     const query = { fieldSelector: `metadata.name=${name}` }
     const list = () => client.list<PostgresCluster>(kinds.postgresCluster, query, namespace)
-    const { items } = await withoutOperator(list)
+    const { items } = await explainMissingOperator(list)
     return items[0] ?? null
   }
-  // Without the operator, and for a server that others created, nothing is changed.
+  // Throws before anything is changed if CloudNativePG is missing, or if others created the server.
   const requireOwn = async (server: Name) => {
     const cluster = await clusterOf(server)
     if (cluster && cluster.metadata.labels?.[labels.managedBy] !== MANAGER)
@@ -39,7 +39,7 @@ export async function openClusterPostgres(kubeconfig: string | null): Promise<Cl
     apply: async (server) => {
       await requireOwn(server)
       for (const object of postgresObjects(server)) await client.apply(object)
-      // An earlier size of this server may have had backups.
+      // This server may have had backups before.
       if (server.objectStore === null) await client.delete(kinds.scheduledBackup, server.namespace, server.name)
     },
     read: async (server) => postgresState(await clusterOf(server)),
@@ -54,7 +54,7 @@ export async function openClusterPostgres(kubeconfig: string | null): Promise<Cl
 }
 
 /** Explains the error of an API server that does not know the objects of CloudNativePG. */
-async function withoutOperator<T>(request: () => Promise<T>): Promise<T> {
+async function explainMissingOperator<T>(request: () => Promise<T>): Promise<T> {
   try {
     return await request()
   } catch (error) {

@@ -14,7 +14,7 @@ export type ClusterPostgres = {
   /** Null: the default of the cluster. */
   storageClass: string | null
   maxConnections: number
-  /** The number of servers: one primary, the others are replicas. */
+  /** The number of Postgres instances: one is the primary, the others are replicas. */
   instances: number
   /** The ObjectStore of the Barman Cloud plugin that receives backups; null: no backups. */
   objectStore: string | null
@@ -22,7 +22,7 @@ export type ClusterPostgres = {
 
 /** The name of the plugin that stores backups in S3. */
 const BACKUP_PLUGIN = 'barman-cloud.cloudnative-pg.io'
-/** Every day at 03:00, with seconds. */
+/** Every day at 03:00. The first field is the second. */
 const BACKUP_SCHEDULE = '0 0 3 * * *'
 /** Without this label on a Secret, CloudNativePG does not notice a new password. */
 const reloadLabel = 'cnpg.io/reload'

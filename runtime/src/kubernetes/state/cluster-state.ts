@@ -175,7 +175,7 @@ export class ClusterState {
     }
   }
 
-  /** All watches are interrupted together, so only the first one is logged. */
+  /** Logs an interruption unless there was one in the last minute, since all watches are interrupted together. */
   #reportInterrupt(reason: string): void {
     const nowMs = performance.now()
     if (nowMs - this.#interruptedAt > 60_000)

@@ -10,12 +10,12 @@ export class CreationPermits {
   readonly #creatable = new Set<string>()
   readonly #restarting = new Set<string>()
 
-  /** Permits to create an object that `apply` requests. */
+  /** Permits the creation of an object that `apply` requests. */
   permit(name: string): void {
     this.#creatable.add(name)
   }
 
-  /** Permits to create the object again when the cluster reports that it was deleted: this driver deletes it to restart its program. */
+  /** Permits the creation of the object again after the cluster reports its deletion: this driver deletes it to restart its program. */
   permitRestart({ metadata }: KubeObject): void {
     this.#restarting.add(metadata.uid)
   }

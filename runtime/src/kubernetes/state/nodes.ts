@@ -26,7 +26,7 @@ export class Nodes {
   }
 }
 
-/** A host is ready while its kubelet reports to the API server. */
+/** Returns when the host's kubelet stopped reporting to the API server; null while it reports. */
 function lostSince({ status, metadata }: Node): Date | null {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')
   if (!ready || ready.status === 'True') return null

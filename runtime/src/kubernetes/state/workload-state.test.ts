@@ -185,20 +185,20 @@ describe('runs', () => {
   })
 })
 
-describe('states', () => {
+describe('the state of a container', () => {
   test.each([
     ['on-failure', 0, 'finished', 'done'],
     ['on-failure', 3, 'backoff', 'error'],
     ['never', 3, 'finished', 'error'],
     ['always', 0, 'backoff', 'error'],
-  ] as const)('with restart %s, exit code %i is %s', (restart, exitCode, state, how) => {
+  ] as const)('with restart %s is, after exit code %i, %s', (restart, exitCode, state, how) => {
     const { setPod, firstObservation } = open(restart)
     setPod('p', { state: terminated(exitCode) })
     const reason = how === 'done' ? null : `It ended with exit code ${exitCode}`
     expect(firstObservation()).toMatchObject({ state, lastRun: { exitCode, how }, reason })
   })
 
-  test('of a finished Job whose pod was deleted', () => {
+  test('is still finished after the pod of its complete Job was deleted', () => {
     const { setPod, setJob, deletePod, firstObservation } = open()
     setPod('p', { state: terminated(0) })
     setJob('w12-3-one-a', { status: { conditions: [{ type: 'Complete', status: 'True', lastTransitionTime: at(9) }] } })
@@ -221,7 +221,7 @@ describe('states', () => {
     ['InvalidImageName', "couldn't parse image name", 'failed', /no longer exists/],
     ['ImagePullBackOff', 'Back-off pulling: dial tcp: connection refused', 'starting', /cannot be pulled: .*refused/],
     ['CreateContainerConfigError', 'secret "x" not found', 'starting', /cannot be started yet: secret "x"/],
-  ])('while it waits with %s', (reason, message, state, sentence) => {
+  ])('depends on why its pod waits: %s “%s” means %s', (reason, message, state, sentence) => {
     const { setPod, firstObservation } = open()
     setPod('p', waiting(reason, message))
     expect(firstObservation()).toMatchObject({
@@ -232,7 +232,7 @@ describe('states', () => {
     })
   })
 
-  test('of a command that does not exist', () => {
+  test('is failed if its command does not exist', () => {
     const { setPod, firstObservation } = open()
     const message = 'exec: "no-such": executable file not found in $PATH'
     const state = crashLoop('back-off 10s restarting failed container')
@@ -241,7 +241,7 @@ describe('states', () => {
     expect(firstObservation()).toMatchObject({ ...expected, retryAt: new Date(Date.parse(at(2)) + 10_000) })
   })
 
-  test('of a pod without a host', () => {
+  test('is starting, with the reason, while its pod has no host', () => {
     const { setPod, firstObservation } = open()
     const conditions = [{ type: 'PodScheduled', status: 'False', message: '0/2 nodes are available' }]
     setPod('p', null, { status: { conditions } })
@@ -251,7 +251,7 @@ describe('states', () => {
     })
   })
 
-  test('of a pod that the quota refuses', () => {
+  test('has a reason while the quota refuses its pod', () => {
     const { state, firstObservation } = open()
     state.refusals.set('w12-3-one-a', 'pods "x" is forbidden: exceeded quota: squids, requested: pods=1')
     state.invalidate()
@@ -260,7 +260,7 @@ describe('states', () => {
     )
   })
 
-  test('of a removed container: it is observed as long as its Job or a pod exists', () => {
+  test('is observed after its removal as long as its Job or a pod exists', () => {
     const { setAnchor, setJob, setPod, deletePod, state, firstObservation } = open()
     setPod('p', { state: running(1) })
     setAnchor({ deletionTimestamp: at(20) })

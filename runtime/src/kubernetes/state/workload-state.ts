@@ -88,7 +88,7 @@ export class WorkloadState {
     this.invalidate()
   }
 
-  /** Returns whether the records of runs have changed. */
+  /** Records a change of a pod. Returns whether the records of runs have changed. */
   setPod(pod: Pod, isDeleted: boolean, nowIso: string): boolean {
     if (isDeleted) this.pods.delete(pod.metadata.uid)
     else this.pods.set(pod.metadata.uid, pod)

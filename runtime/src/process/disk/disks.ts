@@ -70,6 +70,7 @@ const unlimitedDisk: OpenDisk = {
   close: async () => undefined,
 }
 
+/** Returns disks that are part of the disk of the host. `containerBytes`: limits each file of a container instead of their sum. */
 export const unlimitedDisks = (containerBytes: number): Disks => ({
   kind: 'none',
   containerBytes,

@@ -7,13 +7,17 @@ import { type Block, blockOf } from './rules.ts'
 import { runScript } from './run-script.ts'
 import { uidTableOf } from './uid-rules.ts'
 
+/** The folder of the named network namespaces of ip(8). */
 export const NAMESPACES = '/run/netns'
+/** The folder that lists the network interfaces of the host. */
 export const INTERFACES = '/sys/class/net'
 /** Hardware addresses. They are the same in every network, since they never leave it. */
 const [HOST_MAC, INNER_MAC] = ['02:53:68:6f:61:01', '02:53:68:6f:61:02']
 
+/** Returns the name of a namespace of the installation with this label. */
 export const namespaceOf = (label: string, id: string) => `shoal-${label}-${id}`
 
+/** Lists the names of the existing namespaces of an installation. */
 export function namespacesOf(label: string): string[] {
   if (!existsSync(NAMESPACES)) return []
   return readdirSync(NAMESPACES).filter((name) => name.startsWith(namespaceOf(label, '')))

@@ -14,8 +14,9 @@ export const SQUIDS_LOOPBACK_ADDRESS = '127.198.18.1'
 export const isSquidAddress = (address: string): boolean =>
   /^(::ffff:)?198\.1[89]\./.test(address) || address.replace('::ffff:', '') === SQUIDS_LOOPBACK_ADDRESS
 
-/** Number of addresses of each installation. The host has the first, and each network has one of the others. */
+/** Number of addresses of each installation. The first is not used, the host has the second, and each network has one of the others. */
 const BLOCK_SIZE = 1024
+/** The number of blocks in `POOL`. */
 export const MAX_INSTALLATIONS = 128
 /** Maximum number of networks of one installation at a time. */
 export const MAX_NETWORKS = BLOCK_SIZE - 2

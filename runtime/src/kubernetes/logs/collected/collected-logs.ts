@@ -14,6 +14,8 @@ export type CollectedLogsOptions = { listener: LogListener; state: ClusterState;
 const MAX_BATCH_LINES = 10_000
 /** Positions of pods that no longer exist are kept for the lines that a collector may send again. */
 const KEPT_MS = 24 * 60 * 60 * 1000
+/** Interval of the removal of older positions. */
+const CLEAN_MS = 60 * 60 * 1000
 /** Interval of checks for missing lines. */
 const CHECK_MS = 10_000
 
@@ -89,6 +91,7 @@ class LineReader {
     }
   }
 
+  /** Returns the batch of those lines that are new, complete and admitted, in the order of their times. */
   read(lines: OtlpLine[]): LogBatch {
     const batch: LogBatch = { lines: [], dropped: [], cursor: {} }
     const timed: TimedLogLine[] = []
@@ -164,7 +167,7 @@ class LineReader {
   }
 
   #evictOld(cursor: LogCursor, nowMs: number): void {
-    if (nowMs - this.#cleanedAtMs < KEPT_MS / 24) return
+    if (nowMs - this.#cleanedAtMs < CLEAN_MS) return
     this.#cleanedAtMs = nowMs
     const existing = new Set([...this.#options.state.workloads].flatMap(({ pods }) => [...pods.keys()]))
     for (const [key, { usedAtMs }] of this.#logs) {
