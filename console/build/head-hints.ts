@@ -9,6 +9,7 @@ const iconUrl = `data:image/svg+xml,${encodeURIComponent(readFileSync(new URL('.
 
 const inlineScript = /<script>([\s\S]*?)<\/script>/g
 
+/** Replaces the link to the favicon with the data URL. */
 export function inlineIcon(): Plugin {
   return {
     name: 'shoal:inline-icon',
@@ -18,9 +19,9 @@ export function inlineIcon(): Plugin {
 }
 
 /**
- * Preloads what the page needs first: the first font and, for signed-out users, the chunk of the sign-in pages, or
- * for signed-in users the app's frame, with the chunks of the list of squids on its page. Also writes `csp.json` with the hashes of the inline
- * scripts. The server puts them into its content security policy, so that only the inline scripts of this build run.
+ * Preloads the files that a page needs first: the first font, and the chunk of the sign-in pages for signed-out users or of the app's frame
+ * for signed-in ones. On the list of squids, it preloads the chunks of the list, too. Also writes `csp.json` with the hashes of the inline
+ * scripts. The server puts the hashes into its content security policy, so that only the inline scripts of this build run.
  */
 export function headHints(): Plugin {
   return {
@@ -29,21 +30,21 @@ export function headHints(): Plugin {
     transformIndexHtml: {
       order: 'post',
       handler(_, { bundle = {} }) {
-        const file = (pattern: RegExp) => {
+        const urlOfFile = (pattern: RegExp) => {
           const path = Object.keys(bundle).find((name) => pattern.test(name))
           if (!path) throw new Error(`The build has no file that matches ${pattern}; see vite.config.ts`)
           return `/${path}`
         }
-        const modules = (...patterns: RegExp[]) =>
-          patterns.map((pattern) => ({ rel: 'modulepreload', href: file(pattern) }))
+        const modulePreloads = (...patterns: RegExp[]) =>
+          patterns.map((pattern) => ({ rel: 'modulepreload', href: urlOfFile(pattern) }))
         const script = headScriptText({
-          signedOut: modules(/\/forms-/),
-          signedIn: modules(/\/layout-/),
-          squids: modules(/\/table-/, /\/SquidsPage-/),
+          signedOut: modulePreloads(/\/forms-/),
+          signedIn: modulePreloads(/\/layout-/),
+          squids: modulePreloads(/\/table-/, /\/SquidsPage-/),
         })
         return [
-          { tag: 'link', injectTo: 'head-prepend', attrs: preload(file(/geist-latin/)) },
-          // Before the stylesheet, which scripts after it wait for.
+          { tag: 'link', injectTo: 'head-prepend', attrs: fontPreload(urlOfFile(/geist-latin/)) },
+          // This script precedes the stylesheet, because a script after it runs only once the stylesheet has loaded.
           { tag: 'script', injectTo: 'head-prepend', children: script },
         ]
       },
@@ -57,6 +58,6 @@ export function headHints(): Plugin {
   }
 }
 
-function preload(font: string): LinkAttributes {
-  return { rel: 'preload', as: 'font', type: 'font/woff2', href: font, crossorigin: '' }
+function fontPreload(href: string): LinkAttributes {
+  return { rel: 'preload', as: 'font', type: 'font/woff2', href, crossorigin: '' }
 }

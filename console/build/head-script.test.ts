@@ -33,12 +33,12 @@ const list = (code: string) => [
   `/api/v1/orgs/${code}/deployments?statusGroup=IN_PROGRESS&logs=false`,
 ]
 
-test('without a session, the head preloads the sign-in pages and requests nothing', () => {
+test('without a stored token, the head script preloads the sign-in pages and requests nothing', () => {
   const { links, urls, dataset } = visit('/', {})
   expect([links, urls, dataset]).toEqual([['/forms.js'], [], {}])
 })
 
-test('with a session, it requests the session with its token, and shows the frame', () => {
+test('with a stored token, it requests the session with this token, and marks the document so that the frame is shown', () => {
   const { links, requests, dataset } = visit('/secrets', { user_token: 'abc', userOrgCode: 'acme' })
   expect(links).toEqual(['/layout.js'])
   expect(requests).toEqual([{ url: '/api/v1/user', authorization: 'Bearer abc' }])
@@ -50,7 +50,7 @@ test('on the list of squids, it also requests the list of the stored organizatio
   expect([links, urls]).toEqual([['/layout.js', '/squids.js'], list('acme')])
 })
 
-test('the organization of the address comes before the stored one', () => {
+test('the organization in the address takes precedence over the stored one', () => {
   expect(visit('/squids/?organization=labs', { user_token: 'abc', userOrgCode: 'acme' }).urls).toEqual(list('labs'))
 })
 

@@ -1,22 +1,22 @@
 export type LinkAttributes = Record<string, string>
 
-/** The links that a page needs first. */
+/** The attributes of the links to the files that a page needs first. */
 export type HeadHints = {
   signedIn: LinkAttributes[]
   signedOut: LinkAttributes[]
-  /** The links of the list of squids. */
+  /** Added to `signedIn` on the list of squids. */
   squids: LinkAttributes[]
 }
 
 /**
  * Runs in the head, before all other scripts: preloads code, and requests the session and the list of squids, so that they do not wait
- * for the code. `api/early-responses.ts` returns the responses. Must not refer to anything outside of this function, because the
- * build inserts its text into the page. `localStorage` has the keys of `lib/local-settings.ts`.
+ * for the code. `api/early-responses.ts` returns the responses. This function must not refer to anything outside of it, because the
+ * build inserts its text into the page. `lib/local-settings.ts` defines the keys of `localStorage`.
  */
 export function headScript({ signedIn, signedOut, squids }: HeadHints): void {
   const token = localStorage.getItem('user_token')
-  const isList = /^\/squids\/?$/.test(location.pathname)
-  const links = token === null ? signedOut : [...signedIn, ...(isList ? squids : [])]
+  const isSquidList = /^\/squids\/?$/.test(location.pathname)
+  const links = token === null ? signedOut : [...signedIn, ...(isSquidList ? squids : [])]
   for (const attributes of links)
     document.head.append(Object.assign(document.createElement('link'), attributes, { crossOrigin: '' }))
   if (token === null) return
@@ -25,8 +25,8 @@ export function headScript({ signedIn, signedOut, squids }: HeadHints): void {
   const code = new URLSearchParams(location.search).get('organization') ?? localStorage.getItem('userOrgCode')
   const list = `/api/v1/orgs/${code}/`
   const urls = ['/api/v1/user']
-  // The address may come from another site, so that only a code may get into the path.
-  if (isList && code && /^[a-z0-9-]+$/.test(code))
+  // Another site may have written this address, so the path of a request must not include anything other than a valid code.
+  if (isSquidList && code && /^[a-z0-9-]+$/.test(code))
     urls.push(`${list}squids/summaries`, `${list}deployments?statusGroup=IN_PROGRESS&logs=false`)
   const responses = new Map(urls.map((url) => [url, fetch(url, { headers })]))
   // The caller that takes a response handles its failure.

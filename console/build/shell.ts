@@ -6,8 +6,8 @@ const frameFile = new URL('../src/app/layouts/Frame.tsx', import.meta.url).pathn
 const emptyRoot = '<div id="root"></div>'
 
 /**
- * Writes the empty frame of the app into index.html, so that the first paint does not wait for scripts. `ui/styles.css` shows it only if
- * the head has found a session, and React replaces it.
+ * Writes the empty frame of the app into index.html, so that the first paint does not wait for scripts. `ui/styles.css` shows the frame
+ * only if the head script (`head-script.ts`) found a stored session. React replaces it.
  */
 export function shell(): Plugin {
   return {

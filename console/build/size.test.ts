@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 
-/** Maximum sizes in KB of brotli. The tests read the output of `npm run build`. */
+/** Maximum sizes in KB, compressed with Brotli, and maximum numbers of requests. The tests read the output of `npm run build`. */
 const limits = {
   chunk: 100,
   signIn: 130,
@@ -15,8 +15,7 @@ const limits = {
   graphiql: 300,
 }
 /**
- * Chunks of GraphiQL and its editor: exempt from the limits, and allowed in the playground only
- * (docs/decisions/0012).
+ * Chunks of GraphiQL and its editor. They have their own limit, and only the playground may load them (docs/decisions/0012).
  */
 const graphiqlFiles = /GraphiqlEditor|monaco|worker|mouseTarget|babel|estree|standalone|jsonMode/
 
@@ -66,22 +65,22 @@ describe.runIf(existsSync(manifestFile))('the size of the build', () => {
     expect(sizeKb(file)).toBeLessThanOrEqual(limits.chunk),
   )
 
-  test('the sign-in page is small and needs few requests', () => {
+  test('the sign-in page is within its limits of size and requests', () => {
     expect(sumKb(signIn)).toBeLessThanOrEqual(limits.signIn)
-    // The three others: index.html, its font and the sign-in options.
+    // The three other requests: index.html, its font and the sign-in options.
     expect(signIn.size + 3).toBeLessThanOrEqual(limits.signInRequests)
   })
 
-  test('the frame of the app is small', () => expect(sumKb(frame)).toBeLessThanOrEqual(limits.frame))
+  test('the frame of the app is within its limit', () => expect(sumKb(frame)).toBeLessThanOrEqual(limits.frame))
 
-  test('the list of squids is small and needs few requests', () => {
+  test('the list of squids is within its limits of size and requests', () => {
     const list = withImports('src/pages/squids/SquidsPage.tsx').union(frame)
     expect(sumKb(list)).toBeLessThanOrEqual(limits.list)
-    // The seven others: index.html, its two fonts, the session, the versions, their request counts and the running deployments.
+    // The seven other requests: index.html, its two fonts, the session, the versions, their request counts and the running deployments.
     expect(list.size + 7).toBeLessThanOrEqual(limits.listRequests)
   })
 
-  test.each(pages.map(([key]) => key))('%s adds little to the frame', (key) =>
+  test.each(pages.map(([key]) => key))('%s adds at most the limit of a page to the frame', (key) =>
     expect(sumKb(withImports(key).difference(frame))).toBeLessThanOrEqual(limits.page),
   )
 

@@ -5,7 +5,7 @@ import { Logo } from '../src/ui/Logo.tsx'
 import { Line, Section } from './Section.tsx'
 
 const variants: ButtonVariant[] = ['primary', 'secondary', 'ghost', 'danger']
-const tokens = ['n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7', 'n8', 'n9', 'n10', 'n11', 'n12']
+const neutralColors = ['n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7', 'n8', 'n9', 'n10', 'n11', 'n12']
 const semanticColors = ['accent', 'good', 'warn', 'bad', 'info']
 
 export function Actions() {
@@ -13,7 +13,7 @@ export function Actions() {
     <>
       <Section title="Tokens">
         <Line>
-          {tokens.map((token) => (
+          {neutralColors.map((token) => (
             <span key={token} className="text-xs text-ink-3">
               <span
                 className="mb-1 block size-12 rounded-md border border-line"

@@ -6,6 +6,7 @@ import { Section } from './Section.tsx'
 const start = Date.now() / 1000 - 86_400
 const points = 96
 const times = Array.from({ length: points }, (_, index) => start + index * 900)
+/** Values between 0 and `height`, one for each time; each seed gives another curve. */
 const wave = (seed: number, height: number) =>
   times.map((_, index) =>
     Math.max(0, height * (0.6 + 0.3 * Math.sin(index / (9 + seed)) + 0.1 * Math.sin(index * seed))),
@@ -41,7 +42,7 @@ const latency: ChartData = {
     { label: 'P99', kind: 'points', values: wave(5, 300) },
   ],
 }
-const young: ChartData = {
+const recentVersion: ChartData = {
   times,
   bucketSeconds: 900,
   series: [{ label: 'API', kind: 'line', values: wave(3, 40).map((value, index) => (index < 56 ? null : value)) }],
@@ -83,7 +84,7 @@ export function Charts() {
         <TimeSeriesChart
           title="Memory of a young version"
           note="512 MB"
-          data={young}
+          data={recentVersion}
           scale={{ format: percent, max: 100 }}
           emptyText=""
           beginsAt={start + 50_000}

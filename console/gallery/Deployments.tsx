@@ -38,7 +38,7 @@ const failed: Deployment = {
   updatedAt: at(14),
 }
 const waiting: Deployment = { ...failed, id: 13, failed: 'NO', failureReason: null, logs: [] }
-const found = { search: 'mapping', severities: null }
+const filter = { search: 'mapping', severities: null }
 
 /** The parts of the pages about deployments. */
 export function Deployments() {
@@ -48,7 +48,7 @@ export function Deployments() {
         <FailureAlert deployment={failed} state="The previous code keeps running." />
         <DeployLog deployment={failed} />
       </div>
-      <DeployLog deployment={failed} title="Log, filtered" filter={found} />
+      <DeployLog deployment={failed} title="Log, filtered" filter={filter} />
       <DeployLog deployment={waiting} title="Log, waiting" />
     </Section>
   )

@@ -2,9 +2,9 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 
-const console = join(import.meta.dirname, '..')
+const consoleFolder = join(import.meta.dirname, '..')
 
-/** Parts that call the API. `npm run screens` takes screenshots of the pages that contain them. */
+/** Components that call the API, which the gallery cannot. `npm run screens` takes screenshots of the pages that contain them. */
 const onlyOnPages = [
   'components/DialogHost.tsx',
   'components/InviteForm.tsx',
@@ -16,7 +16,7 @@ const onlyOnPages = [
   'components/squid/',
 ]
 
-/** All files that the module imports, directly, through others or lazily. */
+/** The file, and all files that it imports, directly, through others or lazily. */
 function importsOf(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return seen
   seen.add(file)
@@ -25,9 +25,11 @@ function importsOf(file: string, seen = new Set<string>()): Set<string> {
   return seen
 }
 
-test('the gallery shows every part, apart from those that need the API', () => {
+test('the gallery shows every component, apart from those that need the API', () => {
   const shown = importsOf(join(import.meta.dirname, 'main.tsx'))
-  const parts = globSync(['src/ui/*.tsx', 'src/components/**/*.tsx'], { cwd: console })
-  const missing = parts.filter((part) => !shown.has(join(console, part))).map((part) => relative('src', part))
-  expect(missing.filter((part) => !onlyOnPages.some((path) => part.startsWith(path)))).toEqual([])
+  const components = globSync(['src/ui/*.tsx', 'src/components/**/*.tsx'], { cwd: consoleFolder })
+  const missing = components
+    .filter((path) => !shown.has(join(consoleFolder, path)))
+    .map((path) => relative('src', path))
+  expect(missing.filter((path) => !onlyOnPages.some((prefix) => path.startsWith(prefix)))).toEqual([])
 })

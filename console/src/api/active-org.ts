@@ -3,7 +3,7 @@ import type { QueryClient } from '@tanstack/react-query'
 import { getSetting, setSetting, useSetting } from '../lib/local-settings.ts'
 import { sessionQuery, useUser } from './session.ts'
 
-/** Used while the user has no organization (spec 4). */
+/** The organization that screens receive while the user has none (spec 4). */
 const placeholder: Org = {
   id: 0,
   code: '',
@@ -27,7 +27,10 @@ export function useOrg(): Org {
   return pickOrg(useUser().organizations, storedId)
 }
 
-/** The active organization before any screen is mounted. Null when signed out or while the email is unconfirmed. */
+/**
+ * The active organization, for code that runs before a screen is mounted. Null while the user is signed out, has not confirmed the email,
+ * or has no organization.
+ */
 export function findOrg(client: QueryClient): Org | null {
   const session = client.getQueryData(sessionQuery.queryKey)
   if (session?.status !== 'signedIn' || !session.user.emailVerified) return null
@@ -35,7 +38,7 @@ export function findOrg(client: QueryClient): Org | null {
   return org === placeholder ? null : org
 }
 
-/** Selects an organization by code, if the user is a member. */
+/** Makes the organization with this code the active one, if the user is a member of it; otherwise does nothing. */
 export function selectOrg(user: User, code: string): void {
   const org = user.organizations.find((candidate) => candidate.code === code)
   if (!org) return
@@ -48,5 +51,5 @@ export function rememberCode({ code }: Org): void {
   if (getSetting('userOrgCode') !== code) setSetting('userOrgCode', code)
 }
 
-/** The name, or the code if it has none (spec 3). */
+/** The name of the organization, or its code if it has no name (spec 3). */
 export const orgTitle = (org: Pick<Org, 'name' | 'code'>): string => org.name ?? org.code

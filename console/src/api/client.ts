@@ -15,6 +15,7 @@ export type EndpointOf<N extends EndpointName> = N extends `${infer A extends Ar
   ? EndpointIn<A, V>
   : never
 
+/** The input of a call: the parameters of the path, those of the query string, and the body. */
 export type Call = { params?: unknown; query?: unknown; body?: unknown }
 
 /** Adds endpoints whose code loads later than the first view. */
@@ -34,8 +35,8 @@ function endpointOf(name: EndpointName) {
 export const isPublic = (name: EndpointName): boolean => endpointOf(name).isPublic
 
 /**
- * Sends a request and returns the raw response, for streams and files. Throws ApiError for statuses above 300 (spec
- * 7).
+ * Sends a request and returns the unread response, for streams and files. Throws ApiError for statuses above 300 (spec 7), and the
+ * browser's error if no response arrives.
  */
 export async function open(name: EndpointName, call: Call, signal?: AbortSignal): Promise<Response> {
   const response = await request(name, call, signal)
@@ -62,14 +63,14 @@ function request(name: EndpointName, call: Call, signal?: AbortSignal, tag?: str
   })
 }
 
-/** More responses than any page polls. */
+/** The maximum number of cached responses, which is more than any page polls. */
 const maxCached = 30
-/** The last response of each call with its ETag, newest last. */
+/** The last payload of each call with its ETag, newest last. */
 const cached = new Map<string, { tag: string; payload: unknown }>()
 
 /**
- * Sends a request and returns its payload, untyped; `query.ts` and `mutation.ts` add the type. If the response has not changed since the
- * same call before, the server sends no body, and `send` returns the same object.
+ * Sends a request and returns the payload of its response; `query.ts` and `mutation.ts` add the type. If the response is the same as for
+ * the previous equal call, the server sends no body, and `send` returns the same object again. Throws the same errors as `open`.
  */
 export async function send(name: EndpointName, call: Call, signal?: AbortSignal): Promise<unknown> {
   const key = JSON.stringify([name, call])

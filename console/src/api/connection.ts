@@ -10,7 +10,7 @@ type Outage = { failures: number; sinceMs: number; lastMs: number }
 let outage: Outage | null = null
 const listeners = new Set<() => void>()
 
-/** True if the operator shows the maintenance screen instead of the console. Only the session is refused; all other calls succeed. */
+/** True if the operator has announced maintenance. The server then refuses only the request for the session; all other calls succeed. */
 export const isMaintenance = (error: unknown): boolean => error instanceof ApiError && error.body.code === 'MAINTENANCE'
 
 /** True if the server, its database or the network is unreachable, so that a later retry may succeed. */
@@ -27,7 +27,7 @@ export const isServerResponding = (): Promise<boolean> =>
     () => false,
   )
 
-/** Records a response. Returns true if it ends an outage. */
+/** Records a response. Returns true if it ends an outage that the connection bar showed. */
 export function recordResponse(): boolean {
   const wasDisconnected = disconnectedSinceMs() !== null
   const hadFailed = outage !== null
@@ -36,16 +36,17 @@ export function recordResponse(): boolean {
   return wasDisconnected
 }
 
+/** Records that a request got no response. */
 export function recordFailure(nowMs = Date.now()): void {
   if (outage && nowMs - outage.lastMs < burstMs) return
   outage = { failures: (outage?.failures ?? 0) + 1, sinceMs: outage?.sinceMs ?? nowMs, lastMs: nowMs }
   notifyListeners()
 }
 
-/** True after the first failed request. */
+/** True from the first failed request until a response arrives. */
 export const hasFailed = (): boolean => outage !== null
 
-/** Time of the first failure in milliseconds, after at least two bursts of failures; null while connected. */
+/** The time of the first failure in milliseconds, once there were two bursts of failures; null before and while connected. */
 export const disconnectedSinceMs = (): number | null =>
   outage && outage.failures >= minFailures ? outage.sinceMs : null
 
@@ -53,6 +54,7 @@ function notifyListeners(): void {
   for (const listener of listeners) listener()
 }
 
+/** Calls `listener` after each change of the connection. Returns a function that removes the listener. */
 export function onConnectionChange(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)

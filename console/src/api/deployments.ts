@@ -3,7 +3,7 @@ import { qPages } from './pages.ts'
 import { pollWhile } from './poll.ts'
 import { callApi } from './query.ts'
 
-/** Every second while a deployment runs, otherwise every ten seconds (spec 9). */
+/** Deployments are polled every second while one runs, otherwise every ten seconds (spec 9). */
 export const deploymentPolling = { fastMs: 1000, slowMs: 10_000 }
 const refetchInterval = pollWhile<{ pages: Deployment[][] }>(
   ({ pages }) => pages.some((page) => page.some(isInProgress)),
@@ -15,10 +15,13 @@ export const deploymentsQuery = (code: string, squidId: string) =>
   qPages('deployments.list', { params: { code }, query: { squidId, logs: 'false' } }, { refetchInterval })
 
 const pageSize = 100
-/** A chart with more marks than this is unreadable. */
+/** A chart with more marks than these pages contain is unreadable. */
 const maxPages = 5
 
-/** Deployments of one version or of all versions since `fromMs`, newest first. Limited to the newest pages. */
+/**
+ * The deployments of one version, or of all versions without `squidId`, since `fromMs`, newest first: at most the newest 500. The last
+ * page may contain some that are older than `fromMs`.
+ */
 export async function deploymentsSince(
   { code, squidId }: { code: string; squidId?: string },
   fromMs: number,

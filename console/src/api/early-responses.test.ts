@@ -11,7 +11,7 @@ function startEarly(token = 'one') {
 
 afterEach(dropEarlyResponses)
 
-test('an early response is returned once, and only for its request', () => {
+test('an early response is returned once, and only for the URL that was requested', () => {
   const response = startEarly()
   expect(takeEarlyResponse('/api/v1/user?x=1', 'one')).toBeUndefined()
   expect(takeEarlyResponse(url, 'one')).toBe(response)

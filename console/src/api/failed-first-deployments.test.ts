@@ -22,7 +22,7 @@ const deployment = (id: number, reference: string, change: Partial<Deployment> =
   ...change,
 })
 
-test('a failed first deployment is shown until its version is deployed again or exists', () => {
+test('a failed first deployment is listed until its version is deployed again or exists', () => {
   const deployments = [
     deployment(5, 'retried@v1', { failed: 'NO', status: 'UNPACKING' }),
     deployment(4, 'broken@v1'),
@@ -31,8 +31,8 @@ test('a failed first deployment is shown until its version is deployed again or 
     deployment(1, 'updated@v1'),
     deployment(0, 'old@v1', { createdAt: '2026-01-10T12:00:00Z' }),
   ]
-  const since = Date.parse('2026-01-15T00:00:00Z')
-  const found = failedFirstDeployments(deployments, [{ reference: 'updated@v1' }], since)
+  const sinceMs = Date.parse('2026-01-15T00:00:00Z')
+  const found = failedFirstDeployments(deployments, [{ reference: 'updated@v1' }], sinceMs)
   expect(found.map(({ id }) => id)).toEqual([4])
   expect(failedFirstDeploymentOf(deployments, 'broken@v1')?.id).toBe(4)
   expect(failedFirstDeploymentOf(deployments, 'deleted@v1')).toBeNull()

@@ -21,13 +21,16 @@ function newestByReference(deployments: readonly Deployment[]): Map<string, Depl
   return newest
 }
 
-/** The failed first deployment of a version that does not exist; null if there is none. `deployments`: newest first. */
+/**
+ * The failed first deployment of a version that does not exist, which the caller has checked; null if the newest deployment of this
+ * reference is not a failed deploy. `deployments` must be ordered newest first.
+ */
 export function failedFirstDeploymentOf(deployments: readonly Deployment[], reference: string): Deployment | null {
   const newest = newestByReference(deployments).get(reference)
   return newest && isFailedDeploy(newest) ? newest : null
 }
 
-/** Failed first deployments since `sinceMs` that were not retried, newest first. */
+/** Failed first deployments since `sinceMs` that were not retried, newest first. `squids` are the versions that exist. */
 export function failedFirstDeployments(
   deployments: readonly Deployment[],
   squids: readonly Pick<SquidSummary, 'reference'>[],

@@ -5,8 +5,8 @@ export type GraphqlRequest = {
 }
 
 /**
- * Queries a squid's public URL without credentials. Null when the browser blocks the response or the network fails;
- * CORS makes the two indistinguishable.
+ * Sends a GraphQL request to a squid's public URL, without credentials, and returns the JSON of the response. Returns null when the
+ * browser blocks the response (CORS) or the network fails, which a script cannot distinguish.
  */
 export async function queryDirectly(url: string, request: GraphqlRequest): Promise<Record<string, unknown> | null> {
   const response = await fetch(url, {

@@ -17,8 +17,8 @@ const idleTimeoutMs = 20_000
 
 /**
  * Yields the batches of a stream as they arrive; an empty batch is a heartbeat. Returns when the server ends the
- * stream. Throws ApiError if the server rejects the request, and the browser's error when the connection breaks or
- * times out.
+ * stream. Throws ApiError if the server rejects the request, and the browser's error when `signal` is aborted, the connection breaks,
+ * or no line arrives for 20 s.
  */
 export async function* readLines<N extends LinesName>(
   name: N,

@@ -17,7 +17,7 @@ const fetchRows = async (ids: number[] | null): Promise<Row[]> => {
   return existingIds.filter((id) => ids?.includes(id) ?? true).map((id) => ({ id, fetchedAtMs: nowMs }))
 }
 
-/** Returns a function that polls a list of this length and caches the result like the query cache does. */
+/** Returns a function that polls a list of this length and caches the result as the query cache does. */
 function createPoller(count: number) {
   existingIds = allIds.slice(0, count)
   const readList = createListReader<Row>(() => nowMs)

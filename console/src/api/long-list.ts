@@ -1,14 +1,14 @@
-/** The length up to which every poll fetches the full list. */
+/** The number of rows up to which every poll fetches the full list. */
 const maxFullList = 100
-/** Maximum age of the rows of a longer list that are not on screen. */
+/** Maximum age of rows of a longer list that are off screen. */
 const fullRefetchMs = 60_000
 
 type Row = { id: number }
 type CachedList<T> = { data: T[] | undefined; isInvalidated: boolean } | undefined
 
 /**
- * Creates the reader of one list. For a long list it fetches only the rows on screen, and all rows once a minute or
- * after a change: most rows of a long list are off screen, and each one costs the server and the page time.
+ * Creates a function that reads one list. Of a long list, the function fetches only the rows on screen, and all rows once a minute or
+ * after a change, because most rows are off screen, and each row costs the server and the page time.
  */
 export function createListReader<T extends Row>(nowMs: () => number = Date.now) {
   let fullFetchedAtMs = 0

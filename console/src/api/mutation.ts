@@ -13,7 +13,7 @@ type Options<N extends EndpointName> = {
   /** Writes the response into cached queries with `seed`, so that the page shows it before the refetch. */
   seeds?: (client: QueryClient, payload: Payload<N>, call: CallArgument<N>) => void
   onSuccess?: (payload: Payload<N>, call: CallArgument<N>) => void | Promise<void>
-  /** `toast`: the generic snackbar of spec 8. `caller`: the form or dialog shows the error. */
+  /** `toast`: the generic error toast of spec 8. `caller`: the form or dialog shows the error. */
   errorDisplay?: 'toast' | 'caller'
 }
 

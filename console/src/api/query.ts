@@ -32,7 +32,10 @@ export function callApi<N extends EndpointName>(
   return send(name, call, signal) as Promise<Payload<N>>
 }
 
-/** Marks all queries of these endpoints as stale, and refetches those in use; the current data stays on screen until the new data arrives. */
+/**
+ * Marks all queries of these endpoints as stale, and refetches those in use; the current data stays on screen until the new data arrives.
+ * Resolves when the refetches have ended.
+ */
 export async function invalidate(client: QueryClient, ...names: EndpointName[]): Promise<void> {
   await Promise.all(names.map((name) => client.invalidateQueries({ queryKey: [name] })))
 }

@@ -6,6 +6,6 @@ import { seed, withItem } from './seed.ts'
 /** The members and invitations of an organization. */
 export const rolesQuery = (code: string) => q('orgs.listRoles', { params: { code } })
 
-/** Shows an invited or changed member in the list. */
+/** Adds an invited member to the cached list, or replaces a changed one. */
 export const seedRole = (client: QueryClient, code: string, role: Role): void =>
   seed(client, 'orgs.listRoles', { params: { code } }, (roles) => withItem(roles, role, ({ id }) => id))

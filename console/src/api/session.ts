@@ -7,7 +7,10 @@ import { isMaintenance, isUnreachable } from './connection.ts'
 import { hasStatus } from './error-text.ts'
 import { callApi, q } from './query.ts'
 
-/** The session (spec 4): `signedOut` after a 401, `unavailable` during maintenance, otherwise a user. */
+/**
+ * The session (spec 4): `signedOut` without a token or after a 401, `unavailable` during maintenance or while the server does not
+ * respond to a new tab, otherwise a user.
+ */
 export type Session = { status: 'signedOut' } | { status: 'unavailable' } | { status: 'signedIn'; user: User }
 
 const signedOut: Session = { status: 'signedOut' }
@@ -24,10 +27,10 @@ async function fetchSession(client: QueryClient, signal: AbortSignal, isRetry = 
     return { status: 'signedIn', user: await callApi('user.get', {}, signal) }
   } catch (error) {
     if (hasStatus(error, 401)) return signedOut
-    const known = client.getQueryData(sessionQuery.queryKey)?.status
+    const cachedStatus = client.getQueryData(sessionQuery.queryKey)?.status
     const isAnnounced = isMaintenance(error)
-    if (known === 'signedIn' || !(isAnnounced || isUnreachable(error))) throw error
-    if (isAnnounced || isRetry || known === 'unavailable') return { status: 'unavailable' }
+    if (cachedStatus === 'signedIn' || !(isAnnounced || isUnreachable(error))) throw error
+    if (isAnnounced || isRetry || cachedStatus === 'unavailable') return { status: 'unavailable' }
     await new Promise((done) => setTimeout(done, retryMs))
     return fetchSession(client, signal, true)
   }
@@ -51,7 +54,7 @@ export function seedSession(client: QueryClient): void {
   if (getSetting('user_token') === null) client.setQueryData(sessionQuery.queryKey, signedOut)
 }
 
-/** The app's layout provides it; no other component decides whether a user is signed in. */
+/** The app's layout provides the user; no other component decides whether a user is signed in. */
 export const UserContext = createContext<User | null>(null)
 
 /** The signed-in user. @throws Error outside the layout that provides `UserContext` */
@@ -61,20 +64,20 @@ export function useUser(): User {
   return user
 }
 
-/** Stores the token and resets the previous user's state; the caller navigates (spec 4). */
+/** Stores the token, and loads the session; the caller then navigates (spec 4). The console checks again for invitations. */
 export async function startSession(client: QueryClient, token: string): Promise<void> {
   setSetting('user_token', token)
   setSetting('tmp_invites_checked', false)
   await client.fetchQuery({ ...sessionQuery, staleTime: 0 })
 }
 
-/** Deletes the token and all cached data, after a best-effort sign-out on the server. */
+/** Signs out on the server, and deletes the token and all cached data even if the server does not respond. */
 export async function endSession(client: QueryClient): Promise<void> {
   await callApi('auth.signOut', {}).catch(() => null)
   dropSession(client)
 }
 
-/** Ends the session locally after its token became invalid. */
+/** Deletes the token and all cached data, without a request to the server. */
 export function dropSession(client: QueryClient): void {
   clearSession()
   clearResponses()

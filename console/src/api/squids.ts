@@ -6,11 +6,11 @@ import { createListReader } from './long-list.ts'
 import { pollWhile } from './poll.ts'
 import { callApi, invalidate, q } from './query.ts'
 
-/** Poll interval (spec 9). */
-const listMs = 10_000
-const inProgressMs = 1000
+/** Poll intervals of the list, and of deployments while one runs (spec 9). */
+const listPollMs = 10_000
+const inProgressPollMs = 1000
 
-/** The rows of the list that are on screen. */
+/** The versions whose rows of the list are on screen. */
 let visibleSquids: readonly SquidSummary[] = []
 export const setVisibleSquids = (squids: readonly SquidSummary[]): void => void (visibleSquids = squids)
 
@@ -27,13 +27,13 @@ export function squidsQuery(code: string) {
       read(client.getQueryState(queryKey), visibleSquids, (ids) =>
         callApi('squids.listSummaries', { params, query: ids ? { ids: ids.join(',') } : {} }, signal),
       ),
-    refetchInterval: listMs,
+    refetchInterval: listPollMs,
   })
 }
 
 /** Requests per version and day. The server's default range is the last seven days. */
 export const ingressQuery = (code: string) =>
-  q('metrics.getIngress', { params: { code } }, { refetchInterval: listMs, staleTime: listMs })
+  q('metrics.getIngress', { params: { code } }, { refetchInterval: listPollMs, staleTime: listPollMs })
 
 const hasAny = (deployments: readonly Deployment[]) => deployments.length > 0
 
@@ -41,10 +41,10 @@ const inProgressQuery = (code: string) =>
   q(
     'deployments.list',
     { params: { code }, query: { statusGroup: 'IN_PROGRESS', logs: 'false' } },
-    { refetchInterval: pollWhile<Deployment[]>(hasAny, { fastMs: inProgressMs, slowMs: listMs }) },
+    { refetchInterval: pollWhile<Deployment[]>(hasAny, { fastMs: inProgressPollMs, slowMs: listPollMs }) },
   )
 
-/** Prefetches the data of the list while its code loads. */
+/** Starts to fetch the data of the list of squids while the code of its page loads. */
 export function prefetchSquids(client: QueryClient): void {
   const org = findOrg(client)
   if (!org) return
@@ -69,7 +69,7 @@ export function useSquids(): UseQueryResult<SquidSummary[]> {
   return useQuery(squidsQuery(code))
 }
 
-/** A running deployment with its steps; undefined until the next poll. */
+/** A running deployment with its steps; undefined before the next poll, and when it no longer runs. */
 export function useRunningDeployment(id: number): Deployment | undefined {
   const { code } = useOrg()
   return useQuery(inProgressQuery(code)).data?.find((deployment) => deployment.id === id)
@@ -85,7 +85,7 @@ export function useNextDeployment(): Deployment | null {
     q(
       'deployments.list',
       { params: { code }, query: { limit: '1', logs: 'false' } },
-      { refetchInterval: pollWhile<Deployment[]>(() => true, { fastMs: inProgressMs, slowMs: listMs }) },
+      { refetchInterval: pollWhile<Deployment[]>(() => true, { fastMs: inProgressPollMs, slowMs: listPollMs }) },
     ),
   ).data
   const [lastOldId, setLastOldId] = useState<number | null>(null)

@@ -9,7 +9,7 @@ import { Toasts } from './Toasts.tsx'
 import { ServiceUnavailable } from './session-gate.ts'
 import { recoverMissingCode } from './missing-code.ts'
 
-/** The root of all pages. */
+/** The root component: the current page, and the tooltips, confirmations and toasts that any page may show. */
 export function Root() {
   return (
     <>

@@ -25,10 +25,10 @@ else void queryClient.prefetchQuery(sessionQuery)
 const [matched] = router.getMatchedRoutes(location.pathname)
 for (const route of matched) void router.loadRouteChunk(route)
 
-/** Data that arrives within this time is rendered at once, instead of a skeleton and then the data. */
+/** If the data arrives within this time, the first rendering shows it, instead of a skeleton that the data then replaces. */
 const maxDataWaitMs = 100
 
-/** Replaces the shell of index.html when the session and the code of the page are loaded. */
+/** Replaces the empty frame of index.html when the session and the code of the page are loaded. */
 async function render(): Promise<void> {
   await router.load()
   dropEarlyResponses()
@@ -42,7 +42,7 @@ async function render(): Promise<void> {
   )
 }
 
-// Not awaited: modules with the code of pages import this one, so that it would never load.
+// This module must not await `render`: modules with the code of pages import this one, so neither would finish loading.
 void render()
 
 startErrorReporting()

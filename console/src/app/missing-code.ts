@@ -2,35 +2,36 @@ import { lazyRouteComponent } from '@tanstack/react-router'
 import { isServerResponding } from '../api/connection.ts'
 import { isMissingCode, toastMissing } from '../lib/lazy.tsx'
 
-const key = 'reloaded_at'
+const reloadedAtKey = 'reloaded_at'
 const minReloadIntervalMs = 30_000
 const pollMs = 2000
 /** A second failure within this time after a retry means that only reloading the tab can help. */
 const retryWindowMs = 15_000
 
-/** Longer than the browser needs to leave a page. */
+/** The time after `beforeunload` during which the browser may still be leaving the page. */
 const maxLeavingMs = 10_000
 
 let leftAtMs = 0
 let retriedAtMs = 0
 
 /**
- * The component of a route, whose code loads with the route. `lazyRouteComponent` would itself reload the tab when the code
- * is missing, even while the server does not respond: the browser's error page would replace the app.
+ * Creates the component of a route, whose code loads with the route. `lazyRouteComponent` alone would reload the tab when the code
+ * is missing, even while the server does not respond, and the browser's error page would replace the app.
  */
 export const lazyPage: typeof lazyRouteComponent = (load, exportName) =>
   lazyRouteComponent(
     () =>
       load().catch((error: unknown) => {
-        // The router reloads the tab when it recognizes the start of the browser's message.
+        // The router would reload the tab if the message started with the browser's text.
         throw new Error(`Missing: ${String(error)}`)
       }),
     exportName,
   )
 
 /**
- * Waits until the server responds, then retries. If that fails too, reloads the tab, at most once per interval: the server has a
- * newer build, or the browser has cached the failure. Returns a function that stops waiting.
+ * Waits until the server responds, then calls `retry`. When it is called again within `retryWindowMs` because the retry failed, it reloads
+ * the tab, at most once per `minReloadIntervalMs`: the server has a newer build, or the browser has cached the failure. Returns a function
+ * that stops waiting.
  */
 export function recoverMissingCode(retry: () => void): () => void {
   let isWaiting = true
@@ -52,12 +53,12 @@ const isLeaving = () => Date.now() - leftAtMs < maxLeavingMs
 
 function reloadOnce(): void {
   // A browser that leaves the page cancels its requests. Reloading the page at that moment would cancel the navigation.
-  if (isLeaving() || Date.now() - Number(sessionStorage.getItem(key)) < minReloadIntervalMs) return
-  sessionStorage.setItem(key, String(Date.now()))
+  if (isLeaving() || Date.now() - Number(sessionStorage.getItem(reloadedAtKey)) < minReloadIntervalMs) return
+  sessionStorage.setItem(reloadedAtKey, String(Date.now()))
   location.reload()
 }
 
-/** Shows a toast when the code for a user's action cannot be loaded. Error boundaries handle missing components. */
+/** From now on, shows a toast when the code for a user's action cannot be loaded. Error boundaries handle missing components. */
 export function reportMissingCode(): void {
   addEventListener('beforeunload', () => {
     leftAtMs = Date.now()

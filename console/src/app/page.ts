@@ -12,8 +12,8 @@ type LoaderContext<P> = {
 }
 
 /**
- * Returns the component of a route, which is the module's default export, and a loader, which calls its `prefetch`. The loader waits for
- * the code, but not for the data. If the code cannot be loaded, the component reports it.
+ * Returns the component of a route, which is the module's default export, and a loader, which calls the module's `prefetch`. The loader
+ * waits for the code, but not for the data. If the code cannot be loaded, the component reports the error.
  */
 export function page<P>(load: () => Promise<{ default: Component; prefetch: Prefetch<P> }>) {
   return {
@@ -25,7 +25,7 @@ export function page<P>(load: () => Promise<{ default: Component; prefetch: Pref
       const org = findOrg(context.queryClient)
       if (org) module?.prefetch({ client: context.queryClient, org, params, search: location.search })
     },
-    // When only the query string changes, the open page fetches what it needs itself.
+    // When only the query string changes, the components of the open page fetch the data that they need.
     shouldReload: ({ cause }: { cause: string }) => cause !== 'stay',
   }
 }

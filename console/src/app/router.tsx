@@ -6,7 +6,7 @@ import { PageError } from './Root.tsx'
 import { PageSkeleton } from './layouts/Frame.tsx'
 import { routeTree } from './routes.ts'
 
-/** `history` is for tests. */
+/** Creates the console's router. `history` is for tests; by default, the router uses the browser's history. */
 export function makeRouter(queryClient: QueryClient, history?: RouterHistory) {
   return createRouter({
     routeTree,
@@ -14,7 +14,7 @@ export function makeRouter(queryClient: QueryClient, history?: RouterHistory) {
     ...(history && { history }),
     parseSearch,
     stringifySearch,
-    // TanStack Query decides when data is stale, not the router.
+    // TanStack Query, not the router, decides when data is stale.
     defaultPreload: 'intent',
     defaultPreloadStaleTime: 0,
     defaultPendingMs: 150,

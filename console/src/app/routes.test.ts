@@ -59,7 +59,7 @@ const appPaths = [
   '/organizations/secretes',
 ]
 
-/** Routes that Shoal adds to the spec's lists. */
+/** Routes that the spec does not list. */
 const ownPaths = [
   '/home',
   '/confirm-email',
@@ -88,8 +88,8 @@ beforeEach(() => stored.clear())
 
 test('the routes are exactly those of spec 2.1 and 2.2 and those that Shoal adds', () => {
   const router = makeRouter(new QueryClient(), createMemoryHistory())
-  const trimmed = (path: string) => (path === '/' ? path : path.replace(/\/$/, ''))
-  const paths = new Set(Object.keys(router.routesByPath).map(trimmed))
+  const withoutTrailingSlash = (path: string) => (path === '/' ? path : path.replace(/\/$/, ''))
+  const paths = new Set(Object.keys(router.routesByPath).map(withoutTrailingSlash))
   paths.delete('/$')
   expect([...paths].sort()).toEqual([...guestPaths, ...appPaths, ...ownPaths].sort())
 })

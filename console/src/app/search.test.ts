@@ -14,7 +14,7 @@ type Reader = (search: Record<string, unknown>) => { sort?: string | undefined }
 test.each<[string, readonly Column[], Reader]>([
   ['squids', squidColumns, search.squids],
   ['secrets', secretColumns, search.secrets],
-])('the route of the list of %s knows each column that can be sorted, and no other', (_, columns, read) => {
+])('the route of the list of %s accepts each column that can be sorted, and no other', (_, columns, read) => {
   for (const { id, sortBy } of columns) expect([id, read({ sort: id }).sort]).toEqual([id, sortBy ? id : undefined])
 })
 
@@ -26,7 +26,7 @@ test.each<[string, readonly Column[], readonly string[]]>([
   expect(sorts).toEqual(expect.arrayContaining(sortable))
 })
 
-/** Never called. The compiler checks it. */
+/** Is never called: the compiler checks the types of these calls. */
 export function WrongParameters() {
   const squids = getRouteApi('/app/squids')
   const setSearch = useSetSearch(squids)
@@ -39,6 +39,6 @@ export function WrongParameters() {
   // @ts-expect-error -- the parameter is a list
   useSearchText(squids, 'status')
   useUrlSort(squids, { column: 'deployedAt', order: 'asc' })
-  // @ts-expect-error -- the route does not know this column
+  // @ts-expect-error -- the route does not accept this column
   useUrlSort(squids, { column: 'deployed', order: 'asc' })
 }

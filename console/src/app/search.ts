@@ -4,7 +4,7 @@ import { flag, list, oneOf, searchOf, text } from '../lib/search-params.ts'
 const order = oneOf('asc', 'desc')
 
 type Reader<T> = (value: unknown) => T | undefined
-// The server, not the console, validates these orders: a list of all columns would make the first view larger.
+// The server, not the console, validates these columns: a list of them would make the first view larger.
 const orgSort = text as Reader<OperatorOrgSort>
 const squidSort = text as Reader<OperatorSquidSort>
 

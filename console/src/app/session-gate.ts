@@ -4,7 +4,7 @@ import { redirect, type AnyRouter } from '@tanstack/react-router'
 import { findOrg, rememberCode, selectOrg } from '../api/active-org.ts'
 import { sessionQuery } from '../api/session.ts'
 
-/** The server responded 503; the root's error component shows maintenance. */
+/** Thrown while the session is unavailable; `RootError` then shows the maintenance screen. */
 export class ServiceUnavailable extends Error {
   override name = 'ServiceUnavailable'
 }
@@ -28,7 +28,7 @@ export async function requireSignedOut(client: QueryClient): Promise<void> {
   if (session.status === 'signedIn') throw redirect({ to: '/squids', search: withoutGuestParams, replace: true })
 }
 
-/** For the routes of spec 2.2. `organization` in the query string selects that organization. */
+/** For the routes of spec 2.2: redirects signed-out users to the sign-in page, and selects the organization with the code `organization`. */
 export async function requireSignedIn(client: QueryClient, organization: string | undefined): Promise<void> {
   const session = await loadSession(client)
   if (session.status !== 'signedIn') throw redirect({ to: '/', search: keepSearch, replace: true })
@@ -57,15 +57,15 @@ export async function requireOperator(client: QueryClient): Promise<void> {
     throw redirect({ to: '/squids', search: keepSearch, replace: true })
 }
 
-/** Reruns the gates of the routes when the session begins, ends or becomes unavailable. */
+/** Runs the gates of the routes again each time the session begins, ends or becomes unavailable. */
 export function followSession(queryClient: QueryClient, router: AnyRouter): void {
   const status = () => queryClient.getQueryData(sessionQuery.queryKey)?.status
-  let lastStatus = status()
+  let knownStatus = status()
   queryClient.getQueryCache().subscribe(({ query }) => {
     const current = status()
-    if (query.queryKey[0] !== sessionQuery.queryKey[0] || current === lastStatus) return
-    const wasKnown = lastStatus !== undefined
-    lastStatus = current
+    if (query.queryKey[0] !== sessionQuery.queryKey[0] || current === knownStatus) return
+    const wasKnown = knownStatus !== undefined
+    knownStatus = current
     if (wasKnown) void router.invalidate()
   })
 }

@@ -4,7 +4,7 @@ import { isValidElement } from 'react'
 
 type Props = Omit<ButtonProps, 'onClick' | 'icon' | 'children' | 'disabledReason'> & { action: Action }
 
-/** An action as a button. */
+/** A button that runs an action. */
 export function ActionButton({ action: { label, icon: Icon, disabledReason = null, run }, ...button }: Props) {
   const icon = Icon && (isValidElement(Icon) ? Icon : <Icon size={14} aria-hidden />)
   return (

@@ -3,7 +3,7 @@ import { lazyPart, Optional } from '../lib/lazy.tsx'
 
 const ConfirmDialog = lazyPart(() => import('./ConfirmDialog.tsx'))
 
-/** Renders the dialog of `confirm`. Its code loads with the first request. */
+/** Renders the dialog that `confirm` requests. Its code loads with the first request. */
 export function ConfirmHost() {
   const request = useConfirmRequest()
   if (!request) return null

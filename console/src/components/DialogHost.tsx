@@ -1,7 +1,7 @@
 import { Optional } from '../lib/lazy.tsx'
 import { closeDialog, useOpenedDialog } from './open-dialog.ts'
 
-/** Renders the dialog of `openDialog`. */
+/** Renders the dialog that `openDialog` has opened. */
 export function DialogHost() {
   const render = useOpenedDialog()
   return (

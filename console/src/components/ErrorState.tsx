@@ -14,7 +14,7 @@ type Props = {
   onRetry?: () => void
 }
 
-/** A failed load: what failed, what still works, a retry, and the request id to quote to support. */
+/** Shown when loading fails: what failed, what still works, a button to retry, and the request id to quote to support. */
 export function ErrorState({
   what,
   unaffected = 'Your squids keep running.',

@@ -40,13 +40,13 @@ type Props<I extends FieldValues, O> = {
   isDanger?: boolean
   /** Shown next to the submit button. */
   secondary?: ReactNode
-  /** The field that shows server errors that name no field (spec 8). */
+  /** The field below which server errors that name no field are shown (spec 8). */
   errorField?: Path<I>
   /** Custom text for server errors that name no field. */
   describeError?: (error: unknown) => string
   /** Why the form cannot be submitted with these values; null if it can. */
   disabledReasonOf?: (values: I) => string | null
-  /** Whether to ask before the user leaves with unsaved changes. Off for forms with nothing to lose, such as the sign-in form. */
+  /** Whether leaving the page with unsaved changes needs a confirmation. True by default; false for forms with nothing to lose, such as the sign-in form. */
   isGuarded?: boolean
   /** A full-width submit button, as on the sign-in pages. */
   isWide?: boolean
@@ -107,7 +107,7 @@ function lazyResolver<I extends FieldValues, O>(schema: Props<I, O>['schema']): 
   }
 }
 
-/** Puts the server's field errors onto the fields; returns any other error, to show below the form. */
+/** Shows the server's errors about fields below these fields; returns the text of any other error, to show below the form. */
 function useServerErrors<I extends FieldValues, O>(
   form: Form<I, O>,
   submitError: unknown,

@@ -17,21 +17,21 @@ type Props = {
   secondary?: ReactNode
 }
 
-/** Invites one person by email, then resets for the next (spec 5, Invite). */
+/** A form that invites one user by email, and is then reset for the next invitation (spec 5, Invite). */
 export function InviteForm({ code, onInvited, secondary }: Props) {
-  const [invited, setInvited] = useState(0)
+  const [invitedCount, setInvitedCount] = useState(0)
   const invite = useApiMutation('orgs.inviteMember', {
     invalidates: ['orgs.listRoles'],
-    seeds: (client, invited) => seedRole(client, code, invited),
+    seeds: (client, role) => seedRole(client, code, role),
     errorDisplay: 'caller',
     onSuccess: (role) => {
-      setInvited((count) => count + 1)
+      setInvitedCount((count) => count + 1)
       onInvited?.(role.email)
     },
   })
   return (
     <FormShell
-      key={invited}
+      key={invitedCount}
       schema={({ contract }) => contract.orgs.inviteMember.body.required({ roleType: true })}
       values={emptyInvite}
       onSubmit={(body) => invite.mutate({ params: { code }, body })}

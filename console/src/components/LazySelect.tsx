@@ -23,7 +23,7 @@ export function LazySelect<Id extends string>(props: ComponentProps<typeof Selec
   )
 }
 
-/** Like `LazySelect`, for several options. */
+/** Like `LazySelect`, for a selection of several options. */
 export function LazyMultiSelect<Id extends string>(props: ComponentProps<typeof MultiSelect<Id>>) {
   const { options, value, none } = props
   return (
@@ -38,7 +38,7 @@ export function LazyMultiSelect<Id extends string>(props: ComponentProps<typeof 
 
 type PlainProps = {
   label: string
-  /** The selection. */
+  /** The selection, as text. */
   text: string
   isEmpty: boolean
   isDisabled?: boolean

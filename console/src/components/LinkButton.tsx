@@ -24,5 +24,5 @@ function Anchor({ variant = 'secondary', icon, disabledReason = null, children, 
   )
 }
 
-/** A link to a page that looks like a button. */
+/** A link to a page, with the appearance of a button. */
 export const LinkButton = createLink(Anchor)

@@ -2,7 +2,7 @@ import type { Maintenance } from '@shoal/contract'
 import { formatDateTime } from '../lib/format.ts'
 import { Alert } from '../ui/Alert.tsx'
 
-/** The maintenance that the operator has announced. */
+/** Shows the time and the message of the maintenance that the operator has announced. */
 export function MaintenanceBanner({ message, startsAt, endsAt }: Pick<Maintenance, 'message' | 'startsAt' | 'endsAt'>) {
   return (
     <Alert

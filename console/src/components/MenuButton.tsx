@@ -6,7 +6,7 @@ import { prefetch } from '../ui/prefetch.ts'
 const loadMenu = () => import('../ui/Menu.tsx')
 const Menu = lazyPart(loadMenu)
 
-/** The props of the trigger. */
+/** The props that the button which opens the menu must have. */
 export type TriggerProps = {
   ref: RefObject<HTMLButtonElement | null>
   'aria-haspopup': 'menu'
@@ -22,8 +22,8 @@ type Props = Pick<MenuProps, 'label' | 'groups' | 'placement'> & {
 }
 
 /**
- * A button that opens a menu. The menu's code loads on hover or focus and is awaited before it opens: a lazy overlay
- * that suspends is five times slower.
+ * A button that opens a menu. The menu's code loads on hover or focus, and a click waits for the code before it opens the menu: an
+ * overlay whose code React loads through `Suspense` takes five times as long to open.
  */
 export function MenuButton({ renderTrigger, ...menu }: Props) {
   const ref = useRef<HTMLButtonElement>(null)

@@ -10,7 +10,7 @@ const barPx = 5
 const stepPx = 7
 const heightPx = 18
 
-/** A small bar chart for table rows. Zero is drawn as a line, so that the days can be counted. */
+/** A small bar chart for table rows. A zero is drawn as a thin bar, so that users can count the bars. */
 export function MiniBars({ label, values, tip }: Props) {
   const max = Math.max(1, ...values)
   return (
@@ -22,14 +22,14 @@ export function MiniBars({ label, values, tip }: Props) {
       height={heightPx}
       className="inline-block align-middle text-accent"
     >
-      <path d={pathOf(values, max, false)} fill="currentColor" opacity={0.8} />
-      <path d={pathOf(values, max, true)} fill="currentColor" opacity={0.3} />
+      <path d={barsOf(values, max, false)} fill="currentColor" opacity={0.8} />
+      <path d={barsOf(values, max, true)} fill="currentColor" opacity={0.3} />
     </svg>
   )
 }
 
-/** The outlines of the bars with value zero, or of all others. A chart thus has two elements instead of one per bar. */
-function pathOf(values: readonly number[], max: number, isZero: boolean): string {
+/** The outlines of the bars whose value is zero, or of all others, as one path. A chart thus has two elements instead of one per bar. */
+function barsOf(values: readonly number[], max: number, isZero: boolean): string {
   return values
     .map((value, index) => ((value === 0) === isZero ? barOf(index * stepPx, (value / max) * heightPx) : ''))
     .join('')

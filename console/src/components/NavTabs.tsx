@@ -19,14 +19,14 @@ function showCurrent(list: HTMLElement): void {
   if (tab && tab.left < box.left) list.scrollLeft -= box.left - tab.left
 }
 
-/** Tabs that are links to pages. The first is current only on its own page, the others also on pages below theirs. */
+/** Tabs that are links to pages. The first tab is current only on its own page, every other one on the pages below its page, too. */
 export function NavTabs({ label, tabs }: { label: string; tabs: readonly NavTab[] }) {
   const list = useRef<HTMLElement>(null)
   const path = useRouterState({ select: ({ location }) => location.pathname })
   useEffect(() => {
     const element = list.current
     if (!element) return undefined
-    // On a phone the tabs may be wider than the screen. The observer calls back once when it starts.
+    // On a phone the tabs may be wider than the screen. The observer calls its callback once when it starts.
     const observer = new ResizeObserver(() => showCurrent(element))
     observer.observe(element)
     return () => observer.disconnect()

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { authOptionsQuery } from '../api/session.ts'
 
-/** Shows users where to read emails if this installation does not send them. */
+/** Shows where users can read their emails if this installation does not send any. */
 export function OutboxHint() {
   const options = useQuery(authOptionsQuery).data
   if (!options?.hasOutbox) return null

@@ -14,7 +14,7 @@ type Props = {
   actions?: ReactNode
 }
 
-/** The header of every page of the app. Also sets the title of the browser tab, and announces the page. */
+/** The header of every page of the app. It also sets the title of the browser tab, and announces the page to screen readers. */
 export function PageHeader({ title, heading, context, crumbs, actions }: Props) {
   const headingRef = useRef<HTMLHeadingElement>(null)
   usePageTitle(title)
@@ -38,7 +38,7 @@ const announcementId = 'page-announcement'
 /** The live region in which `PageHeader` announces pages. The layout renders it once, since it must exist before the announcement. */
 export const PageAnnouncement = () => <p id={announcementId} role="status" className="sr-only" />
 
-/** The browser itself announces the first page of a visit. */
+/** True until the first page of a visit, which the browser announces, has been shown. */
 let isFirstPage = true
 
 /**

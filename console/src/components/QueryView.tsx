@@ -5,7 +5,7 @@ import { ErrorState } from './ErrorState.tsx'
 
 type FailableQuery<T> = Pick<UseQueryResult<T>, 'data' | 'error'> & {
   refetch: () => unknown
-  /** The number of failures; zero for a query that has not been sent before. */
+  /** The number of requests that failed; zero if none was sent. */
   errorUpdateCount: number
 }
 

@@ -6,7 +6,7 @@ import { lazyPart } from '../lib/lazy.tsx'
 
 const Tabs = lazyPart(async () => ({ default: (await import('../ui/Tabs.tsx')).Tabs }))
 
-/** One way to use a URL. */
+/** Instructions for one way to use a URL. */
 export type Recipe = {
   id: string
   label: string

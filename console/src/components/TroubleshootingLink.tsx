@@ -2,7 +2,7 @@ import { troubleshootingUrl } from '@shoal/contract'
 
 type Kind = Parameters<typeof troubleshootingUrl>[0]
 
-/** Opens the paragraph of the documentation about a kind of alert or failure. */
+/** A link to the paragraph of the documentation about a kind of alert or failure. */
 export function TroubleshootingLink({ kind }: { kind: Kind }) {
   return (
     <a

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { useOrg } from '../api/active-org.ts'
 import { EmptyState } from './EmptyState.tsx'
 
+/** The user's rights in an organization. */
 export const membershipOf = (org: Org): Membership => ({ roleType: org.roleType, isPlayground: org.limits.playground })
 
 /** Why the user lacks the permission in the active organization; null if they have it (spec 6). */
@@ -26,13 +27,13 @@ export function Can({
 
 type Props = { permission: Permission; title: string; action: ReactNode; children: ReactNode }
 
-/** A page that needs a permission; other users see why, and an action. */
+/** Shows a page to users with the permission; to others, why they may not see it, and an action that they can take. */
 export function RequirePermission({ permission, title, action, children }: Props) {
   const reason = useDeniedReason(permission)
   return reason === null ? <>{children}</> : <EmptyState title={title} text={reason} action={action} />
 }
 
-/** Redirects from pages that a playground does not have (spec 2.3, 6). */
+/** For pages that a playground does not have: redirects to the squids if the active organization is a playground (spec 2.3, 6). */
 export function TeamOnly({ children }: { children: ReactNode }) {
   return useOrg().limits.playground ? <Navigate to="/squids" replace /> : <>{children}</>
 }

@@ -30,13 +30,13 @@ test('a subject has the actions that apply to it, in the order of the table', ()
   expect(labels({ ...row, isOld: true })).toEqual(['Copy', 'Restore', 'Delete'])
 })
 
-test('an action runs with its subject and the calls of the context', () => {
+test('an action runs with its subject and its context', () => {
   const { copy } = table
   if (copy) actionOn(copy, row, contextOf('viewer')).run()
   expect(calls).toEqual(['copy alpha'])
 })
 
-test('the reason of a disabled action is that of its subject, of the permission, or of now', () => {
+test('an action is disabled if it is impossible on its subject, if the user lacks the permission, or if it cannot run now', () => {
   expect(reasonOf(row, 'admin')).toBeNull()
   expect(reasonOf(row, 'viewer')).toMatch(/role/)
   expect(reasonOf({ ...row, isOld: true }, 'admin')).toBe('It is being deleted.')

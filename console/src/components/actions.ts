@@ -6,8 +6,8 @@ import { membershipOf } from './access.tsx'
 import { confirm, type ConfirmRequest } from './confirm.ts'
 
 /**
- * An action on a subject such as a version or a secret. The actions of a subject are the entries of one table, which row
- * menus, headers and the command palette share. `C` is the context with the functions that they call, such as mutations.
+ * An action on a subject of type `S`, such as a version or a secret. The actions on a kind of subject are the entries of one table, which
+ * row menus, headers and the command palette share. `C` is the context, with the functions that actions call, such as mutations.
  */
 export type ActionOn<S, C> = {
   label: string
@@ -15,15 +15,15 @@ export type ActionOn<S, C> = {
   section?: Action['section']
   hint?: (subject: S, context: C) => Action['hint']
   isDanger?: boolean
-  /** Users without it see the action disabled, with the reason. */
+  /** To users without this permission, the action is disabled, with the reason. */
   permission?: Permission
-  /** Whether the subject has the action at all. */
+  /** Whether the subject has the action at all; by default, it does. */
   appliesTo?: (subject: S, context: C) => boolean
-  /** Why no user can run it on this subject; takes precedence over a missing permission. */
+  /** Why no user can run the action on this subject; null if they can. Takes precedence over a missing permission. */
   impossibleReason?: (subject: S, context: C) => string | null
-  /** Why it cannot run now; null if it can. */
+  /** Why the action cannot run now; null if it can. */
   disabledReason?: (subject: S, context: C) => string | null
-  /** The confirmation before it runs. The dialog stays open until the promise of `run` settles, and shows its error. */
+  /** The confirmation before the action runs. The dialog stays open until the promise of `run` is fulfilled, and shows the error if it is rejected. */
   confirm?: (subject: S, context: C) => Pick<ConfirmRequest, 'title' | 'body' | 'confirmLabel' | 'typedName'>
   run: (subject: S, context: C) => unknown
 }
@@ -44,8 +44,8 @@ export function actionOn<S, C>(entry: ActionOn<S, C>, subject: S, context: Actio
     disabledReason:
       entry.impossibleReason?.(subject, context) ?? deniedReason ?? entry.disabledReason?.(subject, context) ?? null,
     run: () => {
-      const question = entry.confirm?.(subject, context)
-      if (question) confirm({ ...question, isDanger, action: async () => entry.run(subject, context) })
+      const confirmation = entry.confirm?.(subject, context)
+      if (confirmation) confirm({ ...confirmation, isDanger, action: async () => entry.run(subject, context) })
       else void entry.run(subject, context)
     },
   }

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { createStore } from '../lib/store.ts'
 
 export type ConfirmRequest = {
-  /** Names the thing: `Delete erc20-transfers@fj0anc?` */
+  /** A question that names the subject of the action: `Delete erc20-transfers@fj0anc?` */
   title: string
   /** What is lost and what is kept. */
   body: ReactNode
@@ -12,7 +12,7 @@ export type ConfirmRequest = {
   isDanger?: boolean
   /** A name that the user has to type first; for actions that delete data. */
   typedName?: string
-  /** Run on confirmation. The dialog stays open until it succeeds, and shows its error. */
+  /** Called when the user confirms. The dialog stays open until its promise is fulfilled, and shows the error if it is rejected. */
   action: () => Promise<unknown>
   /** Called when the user cancels. */
   onCancel?: () => void

@@ -4,9 +4,10 @@ import { formatDateTime } from '../lib/format.ts'
 import type { ChartMark } from './chart/chart-data.ts'
 import { deploymentTitle } from './deployment-title.ts'
 
+/** `isVersionNamed` is true if the labels include the version, because the chart shows several. */
 type MarkOptions = { isVersionNamed?: boolean }
 
-/** A mark at the start of each deployment. */
+/** The chart marks of these deployments, each at the start of its deployment. */
 export const deploymentMarks = (
   deployments: readonly Deployment[],
   { isVersionNamed = false }: MarkOptions = {},

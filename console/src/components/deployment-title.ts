@@ -1,6 +1,6 @@
 import type { Deployment, DeploymentStatus, DeploymentType } from '@shoal/contract'
 
-/** Display names of the types. */
+/** Display names of the types of deployments. */
 export const deploymentTypeLabels: Record<DeploymentType, string> = {
   DEPLOY: 'Deploy',
   DEPLOY_HARD_RESET: 'Deploy with hard reset',
@@ -13,17 +13,17 @@ export const deploymentTypeLabels: Record<DeploymentType, string> = {
   REDEPLOY: 'Redeploy',
 }
 
-/** Whether deployments of this type bring code: they produce an image, and may change the files. */
-export const bringsCode = (type: DeploymentType): boolean =>
+/** Whether deployments of this type may change the code that a version runs: they have an image, which they build or choose. */
+export const deploysCode = (type: DeploymentType): boolean =>
   type === 'DEPLOY' || type === 'DEPLOY_HARD_RESET' || type === 'ROLLBACK' || type === 'REDEPLOY'
 
-/** `Set tag production` */
+/** The type of a deployment, with the tag if it changes one: `Restart`, `Set tag production` */
 export function deploymentTitle({ type, options: { tag } }: Pick<Deployment, 'type' | 'options'>): string {
   const isAboutTag = type === 'SET_TAG' || type === 'REMOVE_TAG'
   return isAboutTag && tag !== null ? `${deploymentTypeLabels[type]} ${tag}` : deploymentTypeLabels[type]
 }
 
-/** Display names of the steps. */
+/** Display names of the steps of deployments. */
 const stepLabels: Record<DeploymentStatus, string> = {
   UNPACKING: 'Unpacking',
   IMAGE_BUILDING: 'Building',
@@ -42,5 +42,5 @@ const stepLabels: Record<DeploymentStatus, string> = {
 export const stepLabel = (type: DeploymentType, status: DeploymentStatus): string =>
   type === 'HIBERNATE' && status === 'SQUID_SYNCING' ? 'Stopping' : stepLabels[status]
 
-/** The start of an image's hash, enough to identify it. */
+/** The start of an image's hash, which suffices to identify the image. */
 export const shortImage = (image: string): string => image.slice(0, 12)

@@ -2,16 +2,16 @@ import { useSyncExternalStore } from 'react'
 import { useOrg } from '../api/active-org.ts'
 import { useUser } from '../api/session.ts'
 
-/** Items of the signed-in user for the active organization, stored in the browser. */
+/** A list that the signed-in user has for the active organization, stored in the browser. `save` replaces all its items. */
 export type LocalList<T> = { items: readonly T[]; save: (items: readonly T[]) => void }
 
-/** Further items are dropped, so that the list uses little of the browser's storage. */
+/** `save` drops further items, so that a list uses little of the browser's storage. */
 const maxItems = 100
 const none: readonly never[] = []
 
 /**
- * Makes a hook for a list in localStorage under `key`. Each user and organization has its own list, which survives signing out.
- * Entries that `isItem` rejects are ignored: other programs and older builds may have written them.
+ * Creates a hook for lists in localStorage under `key`. Each user has a separate list for each organization, which survives signing out.
+ * Items that `isItem` rejects are ignored: other programs and older builds may have written them.
  */
 export function createLocalList<T>(key: string, isItem: (value: unknown) => value is T): () => LocalList<T> {
   const listeners = new Set<() => void>()
@@ -42,7 +42,7 @@ export function createLocalList<T>(key: string, isItem: (value: unknown) => valu
   }
 }
 
-/** Reads the stored text; exported for the test. */
+/** Parses the stored text: the valid items of each list, by user and organization. Exported for the test. */
 export function listsOf<T>(text: string | null, isItem: (value: unknown) => value is T): Record<string, readonly T[]> {
   const parsed = parseJson(text)
   if (typeof parsed !== 'object' || parsed === null) return {}

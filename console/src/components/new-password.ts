@@ -3,7 +3,7 @@ import { z } from 'zod'
 
 const tooShort = `Must be at least ${limits.passwordMin} characters`
 
-/** The schema of a new password with its confirmation, plus other fields of the form (spec 5). */
+/** The schema of a form with a new password, its confirmation, and the fields `others` (spec 5). */
 export const newPasswordTwice = <S extends z.ZodRawShape>(others: S) =>
   z
     .object({

@@ -9,6 +9,7 @@ const roleDescriptions: Record<RoleType, string> = {
   viewer: 'Read-only access',
 }
 
+/** The roles as options of a radio group. */
 export const roleOptions = roleTypes.map((value) => ({
   value,
   label: roleLabels[value],

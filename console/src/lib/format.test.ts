@@ -17,9 +17,10 @@ describe('numbers (spec 9)', () => {
     [2_500_000_000, '2.5B'],
   ])('count %d', (count, text) => expect(format.formatCount(count)).toBe(text))
 
-  test('integers are grouped', () => expect(format.formatInteger(23_881_204)).toBe('23,881,204'))
-  test('decimals have at most three digits', () => expect(format.formatDecimal(1.203_96)).toBe('1.204'))
-  test('percentages have two decimals', () => {
+  test('the digits of integers are grouped by thousands', () =>
+    expect(format.formatInteger(23_881_204)).toBe('23,881,204'))
+  test('decimals have at most three fraction digits', () => expect(format.formatDecimal(1.203_96)).toBe('1.204'))
+  test('percentages have two fraction digits', () => {
     expect(format.formatPercent(0.682_14)).toBe('68.21%')
     expect(format.formatPercent(1)).toBe('100.00%')
   })
@@ -30,7 +31,8 @@ describe('numbers (spec 9)', () => {
     expect(format.formatHourlyUsd('0.03233333')).toBe('$0.0323')
     expect(format.formatHourlyUsd('1.5')).toBe('$1.50')
   })
-  test('RPC amounts are millions with four decimals', () => expect(format.formatMillions(1_234_567)).toBe('1.2346M'))
+  test('numbers of RPC requests are in millions with four decimals', () =>
+    expect(format.formatMillions(1_234_567)).toBe('1.2346M'))
 })
 
 describe('sizes', () => {
@@ -40,7 +42,7 @@ describe('sizes', () => {
     [1024, '1 KB'],
     [9.1 * 1024 ** 3, '9.1 GB'],
   ])('%d bytes', (bytes, text) => expect(format.formatBytes(bytes)).toBe(text))
-  test('memory is given in megabytes', () => {
+  test('megabytes become gigabytes from 1024 on', () => {
     expect(format.formatMegabytes(512)).toBe('512 MB')
     expect(format.formatMegabytes(1536)).toBe('1.5 GB')
   })
@@ -57,12 +59,12 @@ describe('durations', () => {
 })
 
 describe('dates', () => {
-  test('dates are dd.MM.yyyy with optional HH:mm:ss', () => {
+  test('dates are dd.MM.yyyy, and times HH:mm:ss', () => {
     expect(format.formatDate(noon)).toBe('02.09.2026')
     expect(format.formatDateTime(noon)).toBe('02.09.2026 12:03:09')
     expect(format.formatTime(noon.toISOString())).toBe('12:03:09')
   })
-  test('chart times are HH:mm within a day, otherwise dd.MM HH:mm', () => {
+  test('times on a chart axis of at most a day are HH:mm, otherwise dd.MM HH:mm', () => {
     expect(format.formatChartTime(noon, day)).toBe('12:03')
     expect(format.formatChartTime(noon, day + 1)).toBe('02.09 12:03')
     expect(format.formatDayMonth(noon)).toBe('02.09')

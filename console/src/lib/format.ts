@@ -1,4 +1,4 @@
-/** Formats numbers, sizes, durations and dates (spec 9). One locale, the user's time zone. */
+/** Formats numbers, sizes, durations and dates (spec 9), in one locale and the user's time zone. */
 
 const locale = 'en-US'
 const integers = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 })
@@ -20,7 +20,7 @@ export const formatInteger = (count: number): string => integers.format(count)
 export const formatCount = (count: number): string => compacts.format(count)
 /** Up to three decimals: `1.204` */
 export const formatDecimal = (value: number): string => decimals.format(value)
-/** `68.21%` of a ratio between 0 and 1. */
+/** A ratio between 0 and 1 as a percentage: `68.21%` */
 export const formatPercent = (ratio: number): string => percents.format(ratio)
 /** Up to eight fraction digits: `0.00000001` */
 export const formatAmount = (amount: number): string => amounts.format(amount)
@@ -41,7 +41,7 @@ export function formatBytes(bytes: number): string {
   return `${sizes.format(bytes / 1024 ** power)} ${sizeUnits[power]}`
 }
 
-/** `1.5 GB`, from megabytes. */
+/** `1.5 GB`, from a number of megabytes of 1024² bytes. */
 export const formatMegabytes = (mb: number): string => formatBytes(mb * 1024 * 1024)
 
 /** `850 ms` below one second, otherwise whole seconds: `24 s`. */
@@ -49,7 +49,7 @@ export function formatDuration(elapsedMs: number): string {
   return elapsedMs < 1000 ? `${integers.format(elapsedMs)} ms` : `${integers.format(elapsedMs / 1000)} s`
 }
 
-// The spec's date order is German; the output has only digits and dots.
+// German dates have the order that the spec gives, and only digits and dots.
 const dates = new Intl.DateTimeFormat('de-DE', { day: '2-digit', month: '2-digit', year: 'numeric' })
 const dayMonths = new Intl.DateTimeFormat('de-DE', { day: '2-digit', month: '2-digit' })
 const times = new Intl.DateTimeFormat('de-DE', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
@@ -82,7 +82,7 @@ export function formatDayMonth(instant: Instant): string {
   return dayMonths.format(toDate(instant)).replace(/\.$/, '')
 }
 
-const steps: [limitMs: number, unitMs: number, word: (n: number) => string][] = [
+const relativeUnits: [limitMs: number, unitMs: number, textOf: (count: number) => string][] = [
   [60_000, 1000, (n) => `${n} s`],
   [3_600_000, 60_000, (n) => `${n} min`],
   [dayMs, 3_600_000, (n) => `${n} h`],
@@ -94,9 +94,9 @@ export function formatRelative(instant: Instant, nowMs: number): string {
   const distanceMs = nowMs - toDate(instant).getTime()
   const awayMs = Math.abs(distanceMs)
   if (awayMs < 1000) return 'now'
-  const step = steps.find(([limitMs]) => awayMs < limitMs)
-  if (!step) return formatDate(instant)
-  const [, unitMs, word] = step
-  const words = word(Math.floor(awayMs / unitMs))
-  return distanceMs > 0 ? `${words} ago` : `in ${words}`
+  const unit = relativeUnits.find(([limitMs]) => awayMs < limitMs)
+  if (!unit) return formatDate(instant)
+  const [, unitMs, textOf] = unit
+  const distance = textOf(Math.floor(awayMs / unitMs))
+  return distanceMs > 0 ? `${distance} ago` : `in ${distance}`
 }

@@ -30,9 +30,9 @@ function isTyping(target: EventTarget | null): boolean {
 function onKeyDown(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.isComposing || event.altKey) return
   const hasMod = event.metaKey || event.ctrlKey
-  // People who dictate, or who press keys by accident, can turn off shortcuts without a modifier (WCAG 2.1.4).
+  // Users who dictate, or who press keys by accident, can turn off shortcuts without a modifier (WCAG 2.1.4).
   if (!hasMod && (isTyping(event.target) || !getSetting('singleKeys'))) return
-  // An open dialog or menu handles the keyboard itself.
+  // While a dialog or menu is open, it handles keys without a modifier.
   if (!hasMod && document.querySelector('[role=dialog], [role=alertdialog], [role=menu], [role=listbox]')) return
   const key = hasMod ? `mod+${event.key.toLowerCase()}` : event.key
   const typed = event.timeStamp - pendingAtMs < sequenceMs && pendingKeys !== '' ? `${pendingKeys} ${key}` : key
@@ -44,7 +44,7 @@ function onKeyDown(event: KeyboardEvent): void {
   match.run()
 }
 
-/** Registers a hotkey; the last one for the same keys wins. Returns a function that unregisters it. */
+/** Registers a hotkey. If several have the same keys, the last one runs. Returns a function that unregisters the hotkey. */
 export function addHotkey(hotkey: Hotkey): () => void {
   if (registered.size === 0) document.addEventListener('keydown', onKeyDown)
   registered.add(hotkey)

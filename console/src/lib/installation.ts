@@ -1,4 +1,4 @@
-/** Settings of the operator, which the server writes into the meta tags of index.html. */
+/** A setting of the operator, which the server writes into a meta tag of index.html. Empty if it is missing. */
 function meta(name: string): string {
   return document.querySelector<HTMLMetaElement>(`meta[name="shoal:${name}"]`)?.content ?? ''
 }

@@ -6,10 +6,10 @@ export const isMissingCode = (error: unknown): boolean =>
   error instanceof Error &&
   /dynamically imported module|Importing a module script failed|Unable to preload CSS/.test(error.message)
 
-/** A part that could not be loaded stays failed for this time: React first renders the error, and would otherwise load again immediately. */
+/** After a failure, the code of a part is not loaded again for this time: React renders the part again before it shows the error, and would load the code again immediately. */
 const failedMs = 1000
 
-/** Like `lazy` of React, but loads the code again when the part is rendered after a failure. React's `lazy` never does. */
+/** Like `lazy` of React, but loads the code again when the part is rendered after a failure, which `lazy` never does. */
 // oxlint-disable-next-line typescript/no-explicit-any -- the constraint of React's own `lazy`
 export function lazyPart<C extends ComponentType<any>>(load: () => Promise<{ default: C }>): C {
   const makePart = () =>
@@ -23,17 +23,18 @@ export function lazyPart<C extends ComponentType<any>>(load: () => Promise<{ def
   return ((props: object) => createElement(Part as unknown as ComponentType<object>, props)) as unknown as C
 }
 
+/** The time after which a part that failed is rendered again. */
 const retryMs = 10_000
 
 type Props = {
-  /** What the user opened, `The command palette`. Without it, a failure is not reported. */
+  /** The part that the user opened, such as `The command palette`, for the toast about a failure. Without it, no toast is shown. */
   what?: string
   /** Closes the part, so that opening it loads its code again. Without it, the part is rendered again after ten seconds. */
   onFailed?: () => void
   children: ReactNode
 }
 
-/** A lazily loaded part above the page, such as a dialog: if its code cannot be loaded or throws, the page stays. */
+/** Contains a lazily loaded part of the screen, such as a dialog. If the code of the part cannot be loaded, or throws, the page stays. */
 export class Optional extends Component<Props, { hasFailed: boolean }> {
   override state = { hasFailed: false }
 
@@ -54,6 +55,7 @@ export class Optional extends Component<Props, { hasFailed: boolean }> {
   }
 }
 
+/** Shows a toast about a part whose code could not be loaded. */
 export const toastMissing = (what: string): void =>
   toast({
     tone: 'bad',

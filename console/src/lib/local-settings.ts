@@ -6,10 +6,11 @@ export type LocalSettings = {
   user_token: string | null
   /** Id of the selected organization. */
   userOrg: number | null
-  /** Its code, for the requests that the head of the page starts before the session is known. */
+  /** Code of the selected organization, for the requests that the head script sends before the session is known. */
   userOrgCode: string | null
+  /** Whether the console has checked for invitations in this session. */
   tmp_invites_checked: boolean
-  /** Step of the guided tour. */
+  /** The index of the current step of the guided tour. */
   onboardingGuide: number
   theme: 'light' | 'dark'
   /** Whether keys without a modifier, such as `/` and `g s`, are shortcuts. */
@@ -36,11 +37,11 @@ const isValid: { [K in keyof LocalSettings]: (value: unknown) => value is LocalS
   singleKeys: (value): value is boolean => typeof value === 'boolean',
 }
 
-/** Settings that are stored as they are, not as JSON. */
+/** Settings that are stored as plain text, not as JSON. */
 const texts: string[] = ['user_token', 'userOrgCode', 'theme']
 
-/** Settings that a logout does not remove. */
-const lasting = ['theme', 'singleKeys']
+/** Settings that a logout keeps. */
+const keptOnLogout = ['theme', 'singleKeys']
 
 const listeners = new Set<() => void>()
 
@@ -67,9 +68,9 @@ export function setSetting<K extends keyof LocalSettings>(key: K, value: LocalSe
   for (const listener of listeners) listener()
 }
 
-/** Removes everything but the theme and the choice of shortcuts on logout (spec 4). */
+/** Removes all settings except the theme and the choice of shortcuts, at a logout (spec 4). */
 export function clearSession(): void {
-  for (const key of Object.keys(defaults)) if (!lasting.includes(key)) localStorage.removeItem(key)
+  for (const key of Object.keys(defaults)) if (!keptOnLogout.includes(key)) localStorage.removeItem(key)
   for (const listener of listeners) listener()
 }
 

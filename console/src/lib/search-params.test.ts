@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { flag, list, oneOf, parseSearch, searchOf, stringifySearch, text } from './search-params.ts'
 
-test('parsed values remain strings', () => {
+test('values are parsed as strings, even if they look like numbers', () => {
   expect(
     parseSearch('?code=12345678901234567890&acceptInviteId=007&month=2026-09&token=true&email=a%2Bb@c.de'),
   ).toEqual({

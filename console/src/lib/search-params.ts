@@ -1,8 +1,8 @@
 export type SearchParams = Record<string, string | string[]>
 
 /**
- * Parses the query string: every value is a string, a repeated key a list. Router libraries turn `?code=0123` into a
- * number; codes, tokens and ids must not change.
+ * Parses the query string: every value is a string, and the values of a repeated key are a list. By default, the router would turn
+ * `?code=0123` into a number, but codes, tokens and ids must not change.
  */
 export function parseSearch(text: string): SearchParams {
   const params: SearchParams = {}

@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
+/** `use` is a hook that returns the value and renders the component again when it changes. */
 export type Store<T> = { get: () => T; set: (value: T) => void; use: () => T }
 
 /** A value outside of React that components render, such as the open dialog. */

@@ -1,4 +1,4 @@
-/** The value of a design token in the current theme, for canvases. `name` without the dashes: `accent`. */
+/** The value of a design token in the current theme, for canvases. `name` does not include the leading dashes: `accent`. */
 export function tokenValue(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
 }

@@ -1,8 +1,8 @@
 import { getSetting, onSettingChange, setSetting } from './local-settings.ts'
 
 /**
- * Sets the theme as an attribute of the root element. CSS derives all colours from it, so a switch renders no component
- * again. The inline script in index.html sets the attribute before the first paint.
+ * Sets the theme as an attribute of the root element. CSS derives all colours from it, so no component renders again when the theme
+ * changes. The inline script in index.html sets the attribute before the first paint.
  */
 function applyTheme(): void {
   document.documentElement.dataset['theme'] = getSetting('theme')

@@ -23,8 +23,8 @@ function subscribe(listener: () => void): () => void {
 }
 
 /**
- * A value derived from the current time. One timer serves the page, and a component renders only when its value
- * changes.
+ * A value derived from the current time, updated every second. All components share one timer, and a component renders only when its
+ * value changes.
  */
 export function useTicking<T extends string | number | boolean>(valueAt: (nowMs: number) => T): T {
   return useSyncExternalStore(subscribe, () => valueAt(nowMs))

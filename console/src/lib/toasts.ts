@@ -2,7 +2,7 @@ import { createStore } from './store.ts'
 
 export type Toast = { tone: 'info' | 'good' | 'warn' | 'bad'; title: string; message?: string }
 
-/** Title of the generic snackbar (spec 8). */
+/** Title of the toast about an error without a more specific one (spec 8). */
 export const unexpectedErrorTitle = 'Some unexpected error occurred!'
 
 let showInRegion: ((toast: Toast) => void) | null = null

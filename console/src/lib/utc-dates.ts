@@ -1,4 +1,4 @@
-/** Dates of daily and monthly data, in UTC. Separate from the other formats, because few pages need them. */
+/** Formats dates of daily and monthly data, in UTC. This module is separate from `format.ts`, because few pages need it. */
 
 const dates = new Intl.DateTimeFormat('de-DE', { dateStyle: 'medium', timeZone: 'UTC' })
 const months = new Intl.DateTimeFormat('en-US', { month: 'short', year: 'numeric', timeZone: 'UTC' })

@@ -1,4 +1,4 @@
-/** Resolves when the browser is idle, after at most a second. Not all browsers have `requestIdleCallback`. */
+/** Resolves when the browser is idle, after at most a second; after 200 ms in browsers without `requestIdleCallback`. */
 export const whenIdle = (): Promise<void> =>
   new Promise((resolve) =>
     typeof requestIdleCallback === 'function'

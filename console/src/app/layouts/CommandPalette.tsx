@@ -11,34 +11,34 @@ import { CommandList, type CommandGroup } from '../../ui/CommandList.tsx'
 import { openKeyboardHelp } from './overlays.ts'
 import { useNavItems } from './use-nav-items.ts'
 
-/** The minimum length of a search that finds actions of other versions than the open one. Each version has several actions. */
+/** The minimum length of a search that finds actions of versions other than the open one: shorter ones would match too many. */
 const minSearchLength = 2
 const maxFound = 30
 
 /**
  * Opens a squid, a page or an organization, or runs an action. Actions of the open version are always listed; those of other versions
- * when the user types.
+ * only while the user searches.
  */
 export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const org = useOrg()
   // Fetched once when the cache is stale, and not polled: the palette is open only briefly.
   const squids = useQuery({ ...squidsQuery(org.code), refetchInterval: false }).data ?? []
   const { squidName, squidSlot } = useParams({ strict: false })
-  const opened = squids.find(({ name, slot }) => name === squidName && slot === squidSlot)
+  const openVersion = squids.find(({ name, slot }) => name === squidName && slot === squidSlot)
   const actionsOf = useNamedVersionActions()
   const fixed = useFixedGroups(squids)
 
-  const found = (text: string): CommandGroup => {
+  const foundActions = (text: string): CommandGroup => {
     const searched = text.trim().toLowerCase()
     if (searched.length < minSearchLength) return { title: 'Actions on squids', actions: [] }
-    const others = squids.filter((squid) => squid !== opened).flatMap(actionsOf)
+    const others = squids.filter((squid) => squid !== openVersion).flatMap(actionsOf)
     const matches = others.filter(({ label }) => label.toLowerCase().includes(searched))
     return { title: 'Actions on squids', actions: matches.slice(0, maxFound) }
   }
   const groupsFor = (text: string) => [
-    { title: opened?.reference ?? '', actions: opened ? actionsOf(opened) : [] },
+    { title: openVersion?.reference ?? '', actions: openVersion ? actionsOf(openVersion) : [] },
     ...fixed,
-    found(text),
+    foundActions(text),
   ]
   return <CommandList label="Jump to a squid, page or action" groupsFor={groupsFor} onClose={onClose} />
 }

@@ -12,7 +12,7 @@ import { supportEmail } from '../../lib/installation.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 
-/** What users must know about the active organization on every page. */
+/** Shows, on every page, announced maintenance, support access to the active organization, and its suspension. */
 export function OrgBanner() {
   const org = useOrg()
   const { support, maintenance } = useUser()
@@ -25,7 +25,7 @@ export function OrgBanner() {
   )
 }
 
-/** Why the operator has suspended the organization. */
+/** Shows when and why the operator suspended the organization. */
 function SuspensionBanner({ at, reason }: { at: string; reason: string }) {
   return (
     <Alert

@@ -12,7 +12,7 @@ import { AlertsBell } from './AlertsBell.tsx'
 import { openPalette } from './overlays.ts'
 import { UserMenu } from './UserMenu.tsx'
 
-/** Logo, PREVIEW label, burger on narrow screens, search, alerts and the user's menu (spec 2.3). */
+/** The logo, the PREVIEW label, search, alerts and the user's menu, and on narrow screens a button that opens the navigation (spec 2.3). */
 export function TopBar({ onOpenNavigation }: { onOpenNavigation: () => void }) {
   const isVerified = useUser().emailVerified
   return (

@@ -9,7 +9,7 @@ import { Kbd } from '../../ui/Kbd.tsx'
 import { MenuButton } from '../../components/MenuButton.tsx'
 import { openKeyboardHelp } from './overlays.ts'
 
-/** Account settings, API tokens, Logout (spec 2.3); and the theme. */
+/** The menu with account settings, API tokens and logout (spec 2.3), the theme, the keyboard shortcuts and the operator's console. */
 export function UserMenu() {
   const user = useUser()
   const queryClient = useQueryClient()
@@ -17,7 +17,7 @@ export function UserMenu() {
   const isDark = useSetting('theme') === 'dark'
   const hasSingleKeys = useSetting('singleKeys')
   const name = user.fullName || user.email || user.username
-  const needsEmail = user.emailVerified ? null : 'Please, confirm your email.'
+  const unverifiedReason = user.emailVerified ? null : 'Please, confirm your email.'
 
   const account = [
     {
@@ -28,7 +28,7 @@ export function UserMenu() {
     {
       label: 'API tokens',
       icon: KeyRound,
-      disabledReason: needsEmail,
+      disabledReason: unverifiedReason,
       run: () => void navigate({ to: '/profile/api-tokens' }),
     },
     ...(user.isOperator

@@ -15,7 +15,7 @@ const org = (playground: boolean, status: OrgStatus = 'ACTIVE'): Org => ({
 })
 const labels = (...args: Parameters<typeof navItems>) => navItems(...args).map(({ label }) => label)
 
-test('an organization has all entries, Portal only with the beta flag (spec 2.3)', () => {
+test('an organization has all entries, but Portal only with the beta flag (spec 2.3)', () => {
   expect(labels(org(false), true)).toEqual([
     'Squids',
     'Monitoring',
@@ -41,7 +41,7 @@ test.each([
   ['PAYMENT_ISSUES', 'warn'],
   ['IN_DEBT', 'bad'],
   ['TERMINATED', 'bad'],
-] as const)('billing of an organization that is %s is marked %s', (status, tone) => {
+] as const)('in an organization that is %s, the tone of the warning on Billing is %s', (status, tone) => {
   expect(navItems(org(false, status), false).find(({ label }) => label === 'Billing')?.warning?.tone).toBe(tone)
 })
 
@@ -55,7 +55,7 @@ test('each status of an organization has its plan label (spec 2.3)', () => {
   })
 })
 
-test('some entries are marked as beta, and all keys are different', () => {
+test('Monitoring, RPC endpoints and Portal are marked as beta, and each entry has its own hotkey', () => {
   const items = navItems(org(false), true)
   expect(items.filter(({ isBeta }) => isBeta).map(({ label }) => label)).toEqual([
     'Monitoring',

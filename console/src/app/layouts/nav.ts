@@ -20,13 +20,13 @@ export type NavItem = {
   isBeta?: boolean
   /** Warning icon on the right of the entry. */
   warning?: BillingWarning
-  /** Hotkey after `g`. */
+  /** The key to press after `g` to open the page. */
   key: string
 }
 
 /**
  * Returns the navigation entries of spec 2.3 for this organization. `isPreview` is true if the beta flag of /preview is
- * set. Users with several organizations have a home page, too.
+ * set, and `hasHome` if the user has several organizations and thus a home page.
  */
 export function navItems(org: Org, isPreview: boolean, hasHome = false): NavItem[] {
   const isTeam = !org.limits.playground

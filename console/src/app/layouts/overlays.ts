@@ -2,11 +2,11 @@ import { createStore } from '../../lib/store.ts'
 
 export type OverlayName = 'palette' | 'keyboard'
 
-const opened = createStore<OverlayName | null>(null)
+const openOverlay = createStore<OverlayName | null>(null)
 
-export const openPalette = (): void => opened.set('palette')
-export const openKeyboardHelp = (): void => opened.set('keyboard')
-export const closeOverlay = (): void => opened.set(null)
+export const openPalette = (): void => openOverlay.set('palette')
+export const openKeyboardHelp = (): void => openOverlay.set('keyboard')
+export const closeOverlay = (): void => openOverlay.set(null)
 
-/** The open overlay of the app; at most one is open. */
-export const useOpenOverlay = opened.use
+/** The open overlay of the app; null if none is open. At most one is open at a time. */
+export const useOpenOverlay = openOverlay.use

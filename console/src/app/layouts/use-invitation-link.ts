@@ -10,7 +10,7 @@ import { toast } from '../../lib/toasts.ts'
 
 /**
  * Accepts the invitation that an email links to, `?organization=…&acceptInviteId=…&inviteKey=…`, and opens the squids of that
- * organization (spec 2.2, 4, 8). An unconfirmed user has to confirm the email first; the link stays in the address bar.
+ * organization (spec 2.2, 4, 8). Users with an unconfirmed email have to confirm it first; the link stays in the address bar.
  */
 export function useInvitationLink(): void {
   const { organization, acceptInviteId, inviteKey } = useSearch({ from: '/app' })

@@ -138,7 +138,7 @@ const createOrg = createRoute({
   ...page(() => import('../../pages/orgs/CreateOrgPage.tsx')),
 })
 
-/** Pages about an organization and its user: secrets, RPC, Portal, billing, settings and profile. */
+/** The routes of pages about the organizations and the account of the user: home, secrets, RPC, Portal, billing, settings and profile. */
 export const accountRoutes = [
   home,
   secrets,

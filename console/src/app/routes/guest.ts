@@ -7,8 +7,8 @@ import { requireSignedOut } from '../session-gate.ts'
 import { root } from './root.ts'
 import { lazyPage } from '../missing-code.ts'
 
-// Awaited, so that the provider buttons do not shift the layout later. A failure does not block the page.
-const authOptions = (queryClient: QueryClient) => queryClient.ensureQueryData(authOptionsQuery).catch(() => null)
+// The pages wait for the sign-in methods, so that the buttons of providers do not shift the layout later. A failure does not block the page.
+const loadAuthOptions = (queryClient: QueryClient) => queryClient.ensureQueryData(authOptionsQuery).catch(() => null)
 
 const guest = createRoute({
   getParentRoute: () => root,
@@ -22,13 +22,13 @@ const guest = createRoute({
 const signIn = createRoute({
   getParentRoute: () => guest,
   path: '/',
-  loader: ({ context }) => authOptions(context.queryClient),
+  loader: ({ context }) => loadAuthOptions(context.queryClient),
   component: lazyPage(() => import('../../pages/auth/SignInPage.tsx')),
 })
 const signUp = createRoute({
   getParentRoute: () => guest,
   path: '/signup',
-  loader: ({ context }) => authOptions(context.queryClient),
+  loader: ({ context }) => loadAuthOptions(context.queryClient),
   validateSearch: search.signUp,
   component: lazyPage(() => import('../../pages/auth/SignUpPage.tsx')),
 })

@@ -11,7 +11,7 @@ const operator = createRoute({
   path: '/admin',
   beforeLoad: async ({ context }) => {
     await requireOperator(context.queryClient)
-    // If the code cannot be loaded, the page reports it.
+    // If this code cannot be loaded, the code of the page cannot be loaded either, and its component reports the error.
     await import('../../api/operator-endpoints.ts').then(({ endpoints }) => addEndpoints(endpoints)).catch(() => null)
   },
   component: lazyPage(() => import('../../pages/operator/OperatorPage.tsx')),

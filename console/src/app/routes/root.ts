@@ -6,6 +6,7 @@ import { search } from '../search.ts'
 import { requireSignedIn } from '../session-gate.ts'
 import { lazyPage } from '../missing-code.ts'
 
+/** The parent of all routes. */
 export const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({
   component: Root,
   errorComponent: RootError,

@@ -8,7 +8,7 @@ const squids = createRoute({
   getParentRoute: () => app,
   path: '/squids',
   validateSearch: search.squids,
-  // Waits until the module is loaded (the layout loads it too), but not for the responses.
+  // Waits for the module, which the layout loads, too, but not for the responses.
   loader: async ({ context }) => (await import('../../api/squids.ts')).prefetchSquids(context.queryClient),
   shouldReload: ({ cause }) => cause !== 'stay',
   component: lazyPage(() => import('../../pages/squids/SquidsPage.tsx')),
@@ -140,7 +140,7 @@ const alertTabs = [
   }),
 ] as const
 
-/** Pages about squids: lists, versions, monitoring and alerts. */
+/** The routes of pages about squids: lists, versions, monitoring and alerts. */
 export const squidRoutes = [
   squids,
   deployGuide,

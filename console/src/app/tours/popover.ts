@@ -5,7 +5,7 @@ import { shownSteps } from './steps.ts'
 
 type StepHandlers = { onPrev: () => void; onNext: () => void; onSkip: () => void }
 
-/** Points a popover at the target of the step. Returns a function that removes it. */
+/** Shows a popover next to the target of the step with this index. Returns a function that removes the popover. */
 export function showStep(index: number, { onPrev, onNext, onSkip }: StepHandlers): () => void {
   const tour = driver({
     steps: shownSteps.map(({ target, title, text, side = 'bottom' as const }) => ({

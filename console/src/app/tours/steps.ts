@@ -1,6 +1,6 @@
 /**
- * The steps of the tour, in order (spec 2.4, whose second tour has no texts). `onboardingGuide` of the local settings
- * is the index.
+ * The steps of the first tour, in order (spec 2.4, which gives no texts for the second tour). `onboardingGuide` of the local settings
+ * is the index of the current step.
  */
 export const firstTour = ['personal_settings', 'api_key', 'org_menu', 'org_settings', 'done'] as const
 
@@ -9,14 +9,15 @@ type Step = (typeof firstTour)[number]
 /** The page that a step requires. */
 export const pathOf: Partial<Record<Step, '/settings'>> = { org_settings: '/settings' }
 
+/** The index that means that the tour is over. */
 export const doneStep = firstTour.indexOf('done')
 
 type ShownStep = {
-  name: (typeof firstTour)[number]
+  name: Step
   target: string
   title: string
   text: string
-  /** Where the popover is, by default below the target. */
+  /** The side of the target on which the popover is; by default below. */
   side?: 'right'
 }
 

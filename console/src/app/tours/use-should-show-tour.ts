@@ -3,12 +3,12 @@ import { useUser } from '../../api/session.ts'
 import { useSetting } from '../../lib/local-settings.ts'
 import { doneStep } from './steps.ts'
 
-/** The minimum width at which the sidebar, which the tour points at, is visible (spec 2.3, md). */
-const wide = matchMedia('(min-width: 1000px)')
+/** The width from which the sidebar, which is a target of the tour, is visible (spec 2.3, md). */
+const wideScreen = matchMedia('(min-width: 1000px)')
 
 function onWidthChange(listener: () => void): () => void {
-  wide.addEventListener('change', listener)
-  return () => wide.removeEventListener('change', listener)
+  wideScreen.addEventListener('change', listener)
+  return () => wideScreen.removeEventListener('change', listener)
 }
 
 /**
@@ -18,6 +18,6 @@ function onWidthChange(listener: () => void): () => void {
 export function useShouldShowTour(path: string): boolean {
   const { emailVerified, policyAccepted } = useUser()
   const step = useSetting('onboardingGuide')
-  const isWide = useSyncExternalStore(onWidthChange, () => wide.matches)
+  const isWide = useSyncExternalStore(onWidthChange, () => wideScreen.matches)
   return isWide && emailVerified && policyAccepted && step < doneStep && (path === '/squids' || path === '/settings')
 }

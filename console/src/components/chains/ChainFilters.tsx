@@ -7,7 +7,7 @@ import { typeLabel } from './filter-chains.ts'
 
 const noTypes: string[] = []
 
-/** The search text and the selected types, which are in the URL of the route. */
+/** The search text and the selected types, which are parameters of the route's URL, and a function that selects or deselects a type. */
 export function useChainFilters(route: SearchRoute<'/app/rpc'> | SearchRoute<'/app/portal/chains'>) {
   const search = useSearchText(route, 'search')
   const setSearch = useSetSearch(route)

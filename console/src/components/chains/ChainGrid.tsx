@@ -13,7 +13,7 @@ const cardClass =
 type Props<T extends ChainListItem> = {
   label: string
   items: readonly T[]
-  /** The route of an item. */
+  /** The route of the page about an item. */
   to: '/rpc/chains/$id' | '/portal/chains/$id'
   /** Shown at the bottom of the card, such as the number of requests. */
   factOf?: (item: T) => ReactNode

@@ -1,4 +1,4 @@
-/** The icon of a chain, or its first letter. */
+/** The icon of a chain, or the first letter of its title if it has none. */
 export function ChainIcon({ title, iconUrl }: { title: string; iconUrl: string | null }) {
   if (iconUrl !== null)
     return <img src={iconUrl} alt="" width={32} height={32} loading="lazy" className="size-8 shrink-0 rounded-md" />

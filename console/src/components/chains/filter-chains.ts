@@ -3,13 +3,13 @@ export type ChainListItem = { id: string; title: string; iconUrl: string | null;
 
 const typeLabels: Record<string, string> = { evm: 'EVM', substrate: 'Substrate' }
 
-/** Display name of a type: `EVM`, `Solana`, `Hyperliquid fills`. */
+/** Display name of a type: `EVM`, `Solana`, or `Hyperliquid fills` for `hyperliquidFills`. */
 export function typeLabel(type: string): string {
   const words = type.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   return typeLabels[type] ?? words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** The types of the specification first, the others by name. */
+/** The types of the items: first those of the specification, then the others by name. */
 export const typesOf = (items: readonly ChainListItem[]): string[] =>
   [...new Set([...Object.keys(typeLabels), ...items.map(({ type }) => type).sort()])].filter((type) =>
     items.some((item) => item.type === type),

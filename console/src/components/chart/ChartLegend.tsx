@@ -33,7 +33,7 @@ export function ChartLegend({ series, hidden, onToggle }: Props) {
 
 type SwatchProps = { series: Omit<ChartSeries, 'label' | 'values'>; index: number; isHidden?: boolean }
 
-/** The colour, dash and visibility of a series. */
+/** A sample of the colour and the dashes of a series; grey if the series is hidden. */
 export function Swatch({ series, index, isHidden = false }: SwatchProps) {
   const color = isHidden ? 'var(--n7)' : `var(--${colorToken(series, index)})`
   if (series.kind === 'limit')

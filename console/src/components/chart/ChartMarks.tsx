@@ -3,17 +3,17 @@ import type { KeyboardEvent } from 'react'
 import { cx } from '../../ui/classes.ts'
 import { groupMarks, type ChartMark, type MarkGroup } from './chart-data.ts'
 
-/** The plotted area in pixels and its time range. */
+/** The plotted area in pixels, and its time range in Unix seconds. */
 export type ChartFrame = { leftPx: number; widthPx: number; bottomPx: number; from: number; to: number }
 
 /** Minimum distance between handles, so that each can be clicked. */
 const minDistancePx = 14
-/** Maximum number of deployments listed in a tooltip. */
+/** Maximum number of deployments that a tooltip lists. */
 const maxListed = 6
 
 type Props = { title: string; marks: readonly ChartMark[]; frame: ChartFrame }
 
-/** Handles of the vertical marks on the time axis. One tab stop; the arrow keys move between them. */
+/** The handles of the vertical marks on the time axis. They are one tab stop; the arrow keys move between them. */
 export function ChartMarks({ title, marks, frame: { leftPx, widthPx, bottomPx, from, to } }: Props) {
   const visible = marks.filter(({ timeSeconds }) => timeSeconds >= from && timeSeconds <= to)
   const xOf = (seconds: number) => leftPx + ((seconds - from) / (to - from)) * widthPx
@@ -29,7 +29,7 @@ export function ChartMarks({ title, marks, frame: { leftPx, widthPx, bottomPx, f
   )
 }
 
-/** A group links to its newest deployment; zooming in separates the others. */
+/** The handle of a group links to its newest deployment; zooming in separates the others. */
 function Handle({ group: { marks }, isFirst }: { group: MarkGroup; isFirst: boolean }) {
   const label = labelOf(marks)
   const markClass = cx(

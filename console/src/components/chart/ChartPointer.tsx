@@ -2,7 +2,7 @@ import { cx } from '../../ui/classes.ts'
 import { Swatch } from './ChartLegend.tsx'
 import { formatPointTime, formatValue, type ChartData, type ChartScale } from './chart-data.ts'
 
-/** The position of the crosshair: the index of the data point, the distance from the left edge, and the width of the plot. */
+/** The position of the crosshair: the index of the data point, the distance from the left edge of the plot, and the width of the plot. */
 export type ChartCursor = {
   index: number
   leftPx: number
@@ -11,7 +11,7 @@ export type ChartCursor = {
   nearest: string | null
 }
 
-/** Maximum number of series shown: those with the largest values. */
+/** Maximum number of series whose values are shown: those with the largest ones. */
 const maxRows = 8
 
 type Props = { data: ChartData; scale: ChartScale; cursor: ChartCursor }

@@ -3,7 +3,7 @@ import { cx } from '../../ui/classes.ts'
 import { numberClass, tableClass, tdClass, thClass } from '../../ui/control-classes.ts'
 import { formatPointTime, formatValue, type ChartData, type ChartScale } from './chart-data.ts'
 
-/** Limits that keep the layout fast. The chart and the copied text have all rows. */
+/** Limits of the table, so that the browser lays it out fast. The chart and the copied text have all rows. */
 const maxRows = 500
 const maxCells = 4_000
 

@@ -10,7 +10,7 @@ const Plot = lazyPart(() => import('./Plot.tsx'))
 
 type Props = PlotInput & { title: string }
 
-/** The plot, with a text summary and keyboard access to its values by the arrow keys. */
+/** The plot, with a text summary; the arrow keys move through its values. */
 export function InteractiveChart({ title, ...input }: Props) {
   const { data, scale, marks, heightPx } = input
   const { ref, hasBeenVisible } = useHasBeenVisible<HTMLDivElement>()
@@ -41,7 +41,7 @@ export function InteractiveChart({ title, ...input }: Props) {
         className="rounded-sm"
         style={{ height: heightPx }}
       >
-        {/* Continues the placeholder of the loading chart until the first draw. */}
+        {/* The placeholder of the loading chart stays until the first draw. */}
         {hasBeenVisible && frame === null && (
           <div aria-hidden className="absolute inset-0 flex items-end pb-7">
             <Skeleton className="h-3/4 w-full" />

@@ -9,7 +9,7 @@ import { queueDraw } from './draw-queue.ts'
 import { alignedData, fadedAlpha, plotOptions, shapeOf, type PlotInput } from './plot-options.ts'
 
 type Props = PlotInput & {
-  /** The position of the crosshair; null outside of the chart. */
+  /** Reports the position of the crosshair; null when the pointer is outside of the chart. */
   onCursor: (cursor: ChartCursor | null) => void
   /** Reports the plotted area after each draw. */
   onFrame: (frame: ChartFrame) => void

@@ -7,16 +7,17 @@ export type ChartData = {
   times: readonly number[] | Float64Array
   series: readonly ChartSeries[]
   /**
-   * Each value covers this many seconds from its time and is drawn in the middle. By default values are points in time.
+   * Each value is that of a bucket, which starts at its time and has this many seconds; it is drawn in the middle of the bucket. By default,
+   * values are points in time.
    */
   bucketSeconds?: number
-  /** Buckets are UTC days or months, so times are formatted in UTC. */
+  /** True if buckets are UTC days or months, so that times are formatted in UTC. */
   isUtc?: boolean
 }
 
 export type ChartSeries = {
   label: string
-  /** A limit is a dashed line: the maximum of the series with its colour. */
+  /** A limit is a dashed line: the maximum of the series with the same colour. */
   kind: 'line' | 'area' | 'bars' | 'points' | 'limit'
   values: readonly (number | null)[]
   /** Index of a chart colour, 1 to 6; assigned in order by default. */
@@ -36,9 +37,9 @@ export type ChartScale = {
   format: (value: number) => string
   /** Formats a value with full precision, at the crosshair and in the table. Defaults to `format`. */
   exact?: (value: number) => string
-  /** Ticks are whole numbers, or powers of two for memory. */
+  /** Where the ticks may be: at whole numbers, or, for memory, at multiples of powers of two. By default, anywhere. */
   steps?: 'whole' | 'binary'
-  /** Minimum upper end of the axis, such as 100 for a percentage. */
+  /** The axis reaches at least this value, such as 100 for a percentage. */
   max?: number
   /** Start the axis near the lowest value instead of at zero. */
   isFromLowest?: boolean
@@ -57,24 +58,26 @@ export type ChartMark = {
   link?: LinkProps
 }
 
-const colors = 6
+/** The number of chart colours in `ui/styles.css`. */
+const colorCount = 6
 
+/** The design token of the colour of a series. `index` is the position of the series in the chart. */
 export const colorToken = (series: Pick<ChartSeries, 'color'>, index: number): string =>
-  `chart-${series.color ?? (index % colors) + 1}`
+  `chart-${series.color ?? (index % colorCount) + 1}`
 
 /** True if all values are null. */
 export const isWithoutValues = ({ series }: ChartData): boolean =>
   series.every(({ values }) => values.every((value) => value === null))
 
-/** Positions of the values on the time axis. */
+/** Positions of the values on the time axis, in Unix seconds. */
 export const drawnTimes = ({ times, bucketSeconds = 0 }: ChartData): number[] =>
   Array.from(times, (time) => time + bucketSeconds / 2)
 
-/** Indexes of values between two gaps, which a line alone would not show. */
+/** Indexes of values between two gaps, which a line would not show without a point. */
 export const isolatedPoints = (values: readonly (number | null | undefined)[]): number[] =>
   values.flatMap((value, i) => (value != null && values[i - 1] == null && values[i + 1] == null ? [i] : []))
 
-/** Range of the value axis; `low` and `high` are null without data. */
+/** Range of the value axis. `low` and `high` are the minimum and maximum of the data, and null without data. */
 export function valueRange(
   { max = 0, isFromLowest = false }: Pick<ChartScale, 'max' | 'isFromLowest'>,
   low: number | null,
@@ -86,7 +89,7 @@ export function valueRange(
   return [Math.max(0, low - padding), high + padding]
 }
 
-/** Cumulative values for stacked bars. A gap counts as zero, and zero draws no bar. */
+/** The upper ends of stacked bars: each value plus those of the series before it. Null draws no bar, for a gap or a zero. */
 export function stacked(series: readonly ChartSeries[]): (number | null)[][] {
   const sums: number[] = []
   return series.map(({ values }) =>
@@ -125,9 +128,10 @@ export function tsvOf({ times, series }: ChartData): string {
   return [head, ...lines].map((cells) => cells.join('\t')).join('\n')
 }
 
+/** Marks with one handle, by time. `x` is the position of the handle in pixels. */
 export type MarkGroup = { x: number; marks: ChartMark[] }
 
-/** Merges marks that would overlap, at the position of the first. Sorted by time. */
+/** Merges marks that would overlap into groups, each at the position of its first mark. The groups are sorted by time. */
 export function groupMarks(marks: readonly ChartMark[], xOf: (seconds: number) => number, minDistancePx: number) {
   const groups: MarkGroup[] = []
   for (const mark of marks.toSorted((a, b) => a.timeSeconds - b.timeSeconds)) {
@@ -139,12 +143,13 @@ export function groupMarks(marks: readonly ChartMark[], xOf: (seconds: number) =
   return groups
 }
 
-/** Formats a time of the chart with date and time. */
+/** Formats a time of the chart, in Unix seconds: date and time of day, or the UTC date if buckets are UTC days or months. */
 export const formatPointTime = ({ isUtc }: ChartData, seconds: number): string =>
   isUtc ? `${formatUtcDate(seconds * 1000)} UTC` : formatDateTime(seconds * 1000)
 
+/** The function that formats values with full precision. */
 export const exactOf = ({ exact, format }: ChartScale): ((value: number) => string) => exact ?? format
 
-/** Formats a value with full precision; a gap is the placeholder for missing values. */
+/** Formats a value with full precision. Returns the placeholder for missing values for a gap. */
 export const formatValue = (scale: ChartScale, value: number | null | undefined): string =>
   value === null || value === undefined ? emptyValue : exactOf(scale)(value)

@@ -2,10 +2,11 @@ import type uPlot from 'uplot'
 import { tokenValue } from '../../lib/theme-tokens.ts'
 import type { ChartMark, ChartScale } from './chart-data.ts'
 
-/** Draws over the series on uPlot's canvas, in device pixels. */
+// These functions draw on uPlot's canvas, in device pixels.
 
 export const axisFont = '11px Geist, system-ui, sans-serif'
 
+/** Draws the dashed horizontal line of the threshold with its label, if the axis contains its value. */
 export function drawThreshold(plot: uPlot, { threshold }: ChartScale): void {
   if (!threshold) return
   const { ctx, bbox } = plot
@@ -16,7 +17,7 @@ export function drawThreshold(plot: uPlot, { threshold }: ChartScale): void {
   ctx.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio])
   line(ctx, bbox.left, y, bbox.left + bbox.width, y)
   ctx.font = `${10.5 * devicePixelRatio}px Geist, system-ui, sans-serif`
-  // On the left, because the latest values are on the right.
+  // The label is on the left, so that it does not cover the latest values.
   ctx.textAlign = 'left'
   ctx.textBaseline = 'bottom'
   ctx.fillText(threshold.label, bbox.left + 4 * devicePixelRatio, y - 2 * devicePixelRatio)
@@ -26,7 +27,7 @@ export function drawThreshold(plot: uPlot, { threshold }: ChartScale): void {
 /** The minimum width of the part without data in which its label fits. */
 const noDataLabelPx = 72
 
-/** Shades the part of the axis before `beginsAt`, in which there cannot be data. */
+/** Shades the part of the plot before `beginsAt` (Unix seconds), in which there cannot be data. */
 export function drawNoData(plot: uPlot, beginsAt: number | undefined): void {
   const { ctx, bbox } = plot
   if (beginsAt === undefined) return
@@ -45,6 +46,7 @@ export function drawNoData(plot: uPlot, beginsAt: number | undefined): void {
   ctx.restore()
 }
 
+/** Draws the vertical dashed line of each mark. */
 export function drawMarks(plot: uPlot, marks: readonly ChartMark[]): void {
   const { ctx, bbox } = plot
   ctx.save()

@@ -22,30 +22,32 @@ export type PlotInput = {
   heightPx: number
   /** Charts with the same key share their crosshair. */
   syncKey?: string
-  /** Formats a time on the axis, in ms; by default in the format of spec 2.10. */
+  /** Formats a time on the axis; by default in the format of spec 2.10. */
   formatTime?: (timeMs: number) => string
-  /** Called with the selected range in seconds. */
+  /** Called with the selected range, in Unix seconds. Without it, users cannot select a range. */
   onZoom?: (from: number, to: number) => void
-  /** Start of the data in seconds, if it is later than the start of the axis. The part before is marked. */
+  /** Start of the data in Unix seconds, if it is later than the start of the axis. The part of the plot before it is shaded. */
   beginsAt?: number | undefined
   /** Labels of highlighted lines; the others fade. */
   highlighted?: ReadonlySet<string> | undefined
 }
 
-/** In charts with more lines than this, the line nearest to the pointer is highlighted, up to this distance. */
+/** In charts with more lines than this, the line nearest to the pointer is highlighted, if it is not further away than `focusDistancePx`. */
 const maxUnfocusedLines = 4
 const focusDistancePx = 24
+/** The opacity of lines that are not highlighted. */
 export const fadedAlpha = 0.15
 
-/** Padding on the right, and the maximum width of a character on an axis. */
+/** Padding to the right of the plot. */
 const rightPx = 8
+/** Maximum width of a character of a label on an axis. */
 const characterPx = 6
 
-/** Ignore shorter drags as accidental. */
+/** Shorter drags are accidental, and select no range. */
 const minDragPx = 8
 
-const forPowers = (count: number, stepsOf: (power: number) => number[]) =>
-  Array.from({ length: count }, (_, n) => stepsOf(n)).flat()
+const forPowers = (count: number, stepsOf: (exponent: number) => number[]) =>
+  Array.from({ length: count }, (_, exponent) => stepsOf(exponent)).flat()
 const steps = {
   whole: forPowers(16, (n) => [1, 2, 5].map((first) => first * 10 ** n)),
   binary: forPowers(50, (n) => [2 ** n]),
@@ -57,7 +59,7 @@ export function alignedData({ data, scale }: Pick<PlotInput, 'data' | 'scale'>):
   return [drawnTimes(data), ...values]
 }
 
-/** The plot is recreated when this changes; other changes update the existing plot. */
+/** Describes the properties that only a new plot can have: when the returned text changes, the plot is created again. */
 export const shapeOf = ({ data, scale }: PlotInput): string =>
   [
     data.isUtc,
@@ -122,7 +124,7 @@ function wholeBuckets({ bucketSeconds = 0 }: ChartData, low: number | null, high
   return [low - bucketSeconds / 2, high + bucketSeconds / 2]
 }
 
-/** All charts that share a crosshair receive the selection; only the chart it was made in reports it. */
+/** Reports the selected range and clears the selection. All charts that share a crosshair receive the selection; only the one in which the user made it reports the range. */
 function zoom(plot: uPlot, onZoom: PlotInput['onZoom']): void {
   const { left, width } = plot.select
   if (width === 0) return

@@ -10,7 +10,7 @@ import { numberClass, tableClass, tdClass, thClass } from '../../ui/control-clas
 
 const debounceMs = 400
 
-/** The cost of a squid with this manifest; refetches after the user stops typing. */
+/** Shows the cost of a squid with this manifest. Requests it again when the user has stopped typing. */
 export function Estimate({ code, manifest }: { code: string; manifest: string }) {
   const body = { manifest: useDebounced(manifest) }
   const estimate = useQuery(

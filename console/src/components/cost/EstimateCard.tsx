@@ -6,7 +6,7 @@ import { ManifestField } from './ManifestField.tsx'
 import { initialShape, manifestOfShape } from './profile-manifest.ts'
 import { ShapeFields } from './ShapeFields.tsx'
 
-/** Estimates the cost of a squid before its deployment, by manifest or by profiles. */
+/** Estimates the cost of a squid before its deployment, from its manifest or from the profiles and numbers of its programs. */
 export default function EstimateCard({ code }: { code: string }) {
   const [shape, setShape] = useState(initialShape)
   const [manifest, setManifest] = useState('')

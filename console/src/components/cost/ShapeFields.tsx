@@ -10,7 +10,7 @@ const options = profiles.map((id) => ({ id, label: id }))
 
 type Props = { shape: SquidShape; onChange: (shape: SquidShape) => void }
 
-/** Fields for the profiles and counts of a squid's parts. */
+/** Fields for the profiles and numbers of a squid's api replicas and processors, and for the profile and size of its database. */
 export function ShapeFields({ shape, onChange }: Props) {
   const change = (part: Partial<SquidShape>) => onChange({ ...shape, ...part })
   const profile = (label: string, key: 'apiProfile' | 'processorProfile' | 'postgresProfile') =>

@@ -8,7 +8,7 @@ import { Card, KeyValue } from '../../ui/Card.tsx'
 import { QueryView } from '../QueryView.tsx'
 
 /**
- * The cost of a version this month and its forecast. Hidden in a playground, which is free. Requested at each mount:
+ * The cost of a version this month and its forecast. Hidden in a playground, which is free. The card requests the cost when it is mounted:
  * pass a `key` that changes when the version starts to cost more or less.
  */
 export function SquidCostCard({ squid: { reference, organization } }: { squid: Squid }) {

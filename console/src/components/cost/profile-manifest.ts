@@ -1,4 +1,4 @@
-/** The values of the form that replaces a manifest. */
+/** The values of the form that users can fill in instead of giving a manifest. */
 export type SquidShape = {
   isDedicated: boolean
   apiProfile: string
@@ -19,7 +19,7 @@ export const initialShape: SquidShape = {
   storageGb: 10,
 }
 
-/** Builds a manifest from the form's values, so that both estimates use the same endpoint. JSON is valid YAML. */
+/** Builds a manifest from the form's values, so that both estimates use the same endpoint. It is JSON, which is valid YAML. */
 export function manifestOfShape(shape: SquidShape): string {
   const { isDedicated, apiProfile, apiReplicas, processorProfile, processors, postgresProfile, storageGb } = shape
   const cmd = ['node', 'lib/main.js']

@@ -28,11 +28,11 @@ export type TableProps<T> = {
   renderGroupHead?: (name: string, rows: T[]) => ReactNode
   /** Called when the user clicks a row outside its links and buttons. */
   onOpen?: (row: T) => void
-  /** The actions in the menu at the end of each row; called when it opens. */
+  /** Returns the actions in the menu at the end of a row. Called when the menu opens. */
   actions?: (row: T) => readonly Action[]
   /** Returns why a row's menu is disabled; null if it is enabled. */
   menuDisabledReason?: (row: T) => string | null
-  /** Called with the drawn rows after each render. */
+  /** Called after each render with the rows that are in the DOM. */
   onVisible?: (rows: T[]) => void
   /** Rendered when there are no rows. */
   empty: ReactNode
@@ -40,8 +40,8 @@ export type TableProps<T> = {
 }
 
 /**
- * A table of rows; `QueryTable` also loads them. Rows are plain, memoized `<tr>`; the table has one click handler and one menu, and
- * from 50 lines on only the visible rows are in the DOM.
+ * A table of the given rows; `QueryTable` also loads them. Rows are plain, memoized `<tr>`; the table has one click handler and one menu.
+ * If it has 50 lines or more, only the visible ones are in the DOM.
  */
 export function DataTable<T>(props: TableProps<T>) {
   const {

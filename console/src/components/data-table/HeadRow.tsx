@@ -13,7 +13,7 @@ type Props<T> = {
 
 const sortLabels = { asc: 'ascending', desc: 'descending' } as const
 
-/** Column headers; a sortable one is a button. */
+/** The row of column headers. The header of a sortable column is a button. */
 export function HeadRow<T>({ columns, sort, onSort, hasMenu }: Props<T>) {
   return (
     <thead>

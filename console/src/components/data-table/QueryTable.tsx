@@ -24,11 +24,11 @@ type Props<T> = Omit<TableProps<T>, 'rows' | 'empty' | 'sort' | 'onSort'> & {
   what?: string
   /** Selects the rows to show. Keep the function identical while its result does not change. */
   filter?: ((rows: readonly T[]) => readonly T[]) | undefined
-  /** The order of a sortable table: `useUrlSort`, which keeps the user's choice in the URL. */
+  /** The sort order of a sortable table, from `useUrlSort`, which keeps the user's choice in the URL. */
   sort?: UrlSort
-  /** Shown instead of an empty list: what it is for, and how to add its first row. Null shows nothing. */
+  /** Shown instead of an empty list: the purpose of the list, and how to add the first row. Null shows nothing. */
   empty: ComponentProps<typeof EmptyState> | null
-  /** The button that loads the next page. */
+  /** The label of the button that loads the next page. */
   moreLabel?: string
 }
 

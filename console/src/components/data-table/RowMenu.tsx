@@ -7,6 +7,7 @@ const loadMenu = () => import('../../ui/Menu.tsx')
 const Menu = lazyPart(loadMenu)
 
 type MenuState<T> = {
+  /** The row whose menu is open; null if none is. */
   row: T | null
   trigger: RefObject<HTMLElement | null>
   /** Preloads the menu's code. */

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** The breakpoint below which a column is hidden; name and status are always visible. */
+/** The breakpoint below which a column is hidden. Columns for the name and the status have none. */
 export type HideBelow = 'xs' | 'sm' | 'md' | 'lg'
 
 export type Column<T> = {
@@ -31,7 +31,7 @@ export const hideBelowClass: Record<HideBelow, string> = {
   lg: 'max-lg:hidden',
 }
 
-/** Clicking the same header again reverses the order. */
+/** The sort order after a click on the header of `column`. A second click on the same header reverses the order. */
 export function nextSort(current: Sort | null, column: Pick<Column<never>, 'id' | 'isGreatestFirst'>): Sort {
   const first = column.isGreatestFirst ? 'desc' : 'asc'
   const second = column.isGreatestFirst ? 'asc' : 'desc'

@@ -17,7 +17,7 @@ const columns: Column<Version>[] = [
 ]
 const slots = (sort: Parameters<typeof sorted>[2]) => sorted(rows, columns, sort).map(({ slot }) => slot)
 
-test('text sorts in natural order, numbers by value, and the sort is stable', () => {
+test('text is sorted in natural order and numbers by value, and equal rows keep their order', () => {
   expect(slots({ column: 'slot', order: 'asc' })).toEqual(['v1', 'v2', 'v9', 'v10'])
   expect(slots({ column: 'slot', order: 'desc' })).toEqual(['v10', 'v9', 'v2', 'v1'])
   expect(slots({ column: 'requests', order: 'asc' })).toEqual(['v10', 'v9', 'v1', 'v2'])
@@ -44,7 +44,7 @@ test('the given groups come first in every sort order', () => {
   expect(groupsOf('erc20', 'nft')).toEqual(['nft', 'erc20'])
 })
 
-test('groups follow the order of their first row', () => {
+test('groups have the order of their first rows', () => {
   const items = itemsOf(
     rows,
     ({ squid, slot }) => `${squid}@${slot}`,

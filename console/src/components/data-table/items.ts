@@ -8,7 +8,7 @@ const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' })
 const compare = (a: string | number, b: string | number): number =>
   typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b))
 
-/** Sorts the rows; equal ones keep their order. */
+/** Returns the rows in the given order; equal ones keep their order. Without a sort, or if its column is not sortable, the order is unchanged. */
 export function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], sort: Sort | null): T[] {
   const sortBy = columns.find(({ id }) => id === sort?.column)?.sortBy
   if (!sort || !sortBy) return [...rows]
@@ -16,7 +16,7 @@ export function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], sor
   return rows.toSorted((a, b) => sign * compare(sortBy(a), sortBy(b)))
 }
 
-/** Adds group headers, in the order of the first row of each group; groups in `firstGroups` come first. */
+/** The lines of the table: the rows, under the headers of their groups. Groups are in the order of their first rows, after those in `firstGroups`. */
 export function itemsOf<T>(
   rows: readonly T[],
   idOf: (row: T) => string,

@@ -3,7 +3,7 @@ import { emptyValue } from '../../lib/format.ts'
 import { RelativeTime } from '../RelativeTime.tsx'
 import type { Column } from './columns.ts'
 
-/** The options of a column besides header and content. By default its `id` is its header; set `id` if a URL or a test refers to it. */
+/** The options of a column other than its header and content. By default its `id` is its header; set `id` if a URL or a test refers to it. */
 type Options<T> = Partial<Omit<Column<T>, 'header' | 'cell'>>
 
 const column = <T,>(header: string, cell: Column<T>['cell'], options: Options<T>): Column<T> => ({
@@ -15,7 +15,7 @@ const column = <T,>(header: string, cell: Column<T>['cell'], options: Options<T>
 
 const muted = (text: string) => <span className="text-ink-3">{text}</span>
 
-/** The name of the row on up to two lines, with the full name as a tooltip. */
+/** A column of names, on up to two lines, with the full name as a tooltip. */
 export const nameColumn = <T,>(header: string, nameOf: (row: T) => string, options: Options<T> = {}): Column<T> =>
   column(
     header,
@@ -27,14 +27,14 @@ export const nameColumn = <T,>(header: string, nameOf: (row: T) => string, optio
     options,
   )
 
-/** A text on one line; null is shown as `none`. */
+/** A column of texts on one line; null is shown as `none`. */
 export const textColumn = <T,>(
   header: string,
   textOf: (row: T) => string | null,
   { none = emptyValue, ...options }: Options<T> & { none?: string } = {},
 ): Column<T> => column(header, (row) => textOf(row) ?? muted(none), options)
 
-/** An identifier in monospace; null is shown as an empty value. */
+/** A column of identifiers in monospace; null is shown as an empty value. */
 export const codeColumn = <T,>(
   header: string,
   codeOf: (row: T) => string | null,
@@ -49,7 +49,7 @@ export const codeColumn = <T,>(
     options,
   )
 
-/** A time relative to now; null is shown as `none`. */
+/** A column of times, relative to now; null is shown as `none`. */
 export const timeColumn = <T,>(
   header: string,
   timeOf: (row: T) => string | null,
@@ -64,6 +64,6 @@ export const timeColumn = <T,>(
     { width, ...options },
   )
 
-/** A number or amount, right-aligned. */
+/** A column of numbers or amounts, aligned to the right. */
 export const numberColumn = <T,>(header: string, valueOf: (row: T) => ReactNode, options: Options<T> = {}): Column<T> =>
   column(header, valueOf, { isNumber: true, ...options })

@@ -5,11 +5,11 @@ import { cx } from '../../ui/classes.ts'
 import { numberClass, tdClass } from '../../ui/control-classes.ts'
 import { hideBelowClass, type Column } from './columns.ts'
 
-/** Measures a drawn line of a long table; null if all lines are drawn. */
+/** A ref that measures a line of a long table; null if all lines are in the DOM. */
 type Measure = ((line: HTMLTableRowElement | null) => void) | null
 
-/** The ref, and the attribute from which the virtualizer reads the index. The head is row 1 of the table. */
-const measured = (measure: Measure, rowIndex: number) => measure && { ref: measure, 'data-index': rowIndex - 2 }
+/** The ref, and the attribute from which the virtualizer reads the index of a line. The head has the row index 1, and the first line 2. */
+const measureProps = (measure: Measure, rowIndex: number) => measure && { ref: measure, 'data-index': rowIndex - 2 }
 
 type RowProps<T> = {
   id: string
@@ -22,7 +22,7 @@ type RowProps<T> = {
   isIndented: boolean
   isOpenable: boolean
   hasMenu: boolean
-  /** Why the menu is disabled. */
+  /** Why the menu is disabled; null if it is enabled. */
   menuDisabledReason: string | null
 }
 
@@ -50,7 +50,7 @@ function Row<T>({
 }: RowProps<T>) {
   return (
     <tr
-      {...measured(measure, rowIndex)}
+      {...measureProps(measure, rowIndex)}
       data-row={id}
       aria-rowindex={rowIndex}
       className={cx('hover:bg-subtle', isOpenable && 'cursor-pointer')}
@@ -82,7 +82,7 @@ function Row<T>({
   )
 }
 
-/** Renders again only when its data, index or the columns change, so an unchanged poll costs nothing. */
+/** A row, which renders again only when its data, its index or the columns change, so that polls without changes cost nothing. */
 export const TableRow = memo(Row) as typeof Row
 
 type GroupProps<T> = {
@@ -93,10 +93,10 @@ type GroupProps<T> = {
   children: ReactNode
 }
 
-/** A group header. It has one cell per column, because a cell that spans hidden columns would keep their space. */
+/** The header of a group. It has one cell per column, because a cell that spans hidden columns would keep their space. */
 export function GroupRow<T>({ rowIndex, measure, columns, hasMenu, children }: GroupProps<T>) {
   return (
-    <tr {...measured(measure, rowIndex)} aria-rowindex={rowIndex} className="bg-subtle">
+    <tr {...measureProps(measure, rowIndex)} aria-rowindex={rowIndex} className="bg-subtle">
       <th
         scope="rowgroup"
         className="h-9 overflow-visible border-b border-line px-3 text-left font-medium whitespace-nowrap"
@@ -114,7 +114,7 @@ export function GroupRow<T>({ rowIndex, measure, columns, hasMenu, children }: G
   )
 }
 
-/** Skeleton rows of the final height. */
+/** Skeleton rows, with the height of the loaded ones. */
 export function LoadingRows<T>({
   columns,
   count,

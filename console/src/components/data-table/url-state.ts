@@ -10,14 +10,15 @@ type Tree = RegisteredRouter['routeTree']
 /** A route, as `getRouteApi` returns it. */
 export type SearchRoute<Id extends RouteIds<Tree> = RouteIds<Tree>> = { id: Id }
 
-/** The parameters of the query string that the route reads. */
+/** The type of the query parameters that the route reads. */
 export type SearchOf<R extends SearchRoute> =
   R extends SearchRoute<infer Id> ? RouteById<Tree, Id>['types']['fullSearchSchema'] : never
 
 type Changes<S> = { [K in keyof S]?: S[K] | undefined }
+/** Changes the given parameters and keeps the others. Only `push` adds a history entry. */
 export type SetSearch<S> = (changes: Changes<S>, history?: 'replace' | 'push') => void
 
-/** Changes some parameters of the query string and keeps the others. Only `push` adds a history entry. `_route` only determines the types. */
+/** Returns a function that changes parameters of the query string. `_route` only determines their types. */
 export function useSetSearch<R extends SearchRoute>(_route: R): SetSearch<SearchOf<R>> {
   const navigate = useNavigate()
   return (changes, history = 'replace') =>
@@ -37,8 +38,8 @@ const useSearchParam = (key: string): unknown =>
 type TextKey<S> = string & { [K in keyof S]-?: S[K] extends string | undefined ? K : never }[keyof S]
 
 /**
- * A search field whose text is in the URL. `text` is for the field, `deferred` for filtering, so that typing never
- * waits for a long table.
+ * The state of a search field whose text is kept in the URL, in the parameter `key`. `text` is for the field, `deferred` for filtering, so
+ * that typing never waits for a long table.
  */
 export function useSearchText<R extends SearchRoute>(
   route: R,
@@ -50,9 +51,9 @@ export function useSearchText<R extends SearchRoute>(
   const setSearch = useSetSearch(route) as SetSearch<Record<string, unknown>>
   const [text, setText] = useState(urlText)
   const [appliedText, setAppliedText] = useState(urlText)
-  const [lastUrlText, setLastUrlText] = useState(urlText)
-  if (urlText !== lastUrlText) {
-    setLastUrlText(urlText)
+  const [previousUrlText, setPreviousUrlText] = useState(urlText)
+  if (urlText !== previousUrlText) {
+    setPreviousUrlText(urlText)
     // When the user goes back or forward, or follows a link, the text of the URL replaces that of the field. A text that
     // came from the field must not, since the user may have typed more by then.
     if (urlText !== appliedText) {
@@ -67,7 +68,7 @@ export function useSearchText<R extends SearchRoute>(
   })
   useEffect(() => {
     const timer = setTimeout(applyText, debounceMs)
-    // Update the URL before a link is followed, so that going back restores the search.
+    // Update the URL before the user follows a link, so that going back restores the search.
     addEventListener('focusout', applyText)
     return () => {
       clearTimeout(timer)
@@ -79,18 +80,18 @@ export function useSearchText<R extends SearchRoute>(
 
 type SortSearch<C extends string = string> = { sort?: C | undefined; order?: Sort['order'] | undefined }
 
-/** The sort order in the parameters `sort` and `order`; `initial` is the default. */
+/** The sort order that the parameters `sort` and `order` give; `initial` is the default for each. */
 export const sortIn = <C extends string>({ sort, order }: SortSearch<C>, initial: Sort<C>): Sort<C> => ({
   column: sort ?? initial.column,
   order: order ?? initial.order,
 })
 
-/** A column that the route knows. */
+/** The columns that the route accepts in `sort`. */
 type ColumnOf<R extends SearchRoute> = SearchOf<R> extends { sort?: infer C } ? C & string : never
 
 export type UrlSort = { sort: Sort; setSort: (sort: Sort) => void }
 
-/** The sort order in the URL, for `QueryTable`. */
+/** The sort order in the URL, and a function that changes it, for `QueryTable`. */
 export function useUrlSort<R extends SearchRoute>(route: R, initial: Sort<ColumnOf<R>>): UrlSort {
   const setSearch = useSetSearch(route) as SetSearch<SortSearch>
   const sort = sortIn({ sort: useSearchParam('sort'), order: useSearchParam('order') } as SortSearch, initial as Sort)

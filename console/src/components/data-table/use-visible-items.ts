@@ -2,14 +2,16 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { useLayoutEffect, useState, type RefObject } from 'react'
 import type { Item } from './items.ts'
 
-/** With fewer lines, rendering all is cheaper than virtualization. */
+/** With fewer lines than this, rendering all of them is cheaper than virtualization. */
 const minVirtualItems = 50
+/** Estimated heights of lines that have not been drawn. */
 const heightPx = { row: 40, group: 36 }
+/** The number of lines to draw before and after the visible ones. */
 const overscan = 12
 
 /**
- * The items to draw, and the heights of the items before and after them. `measure` is the ref of a drawn line: cells
- * may wrap, so that the height of a line is only known when it has been drawn. It is null while all lines are drawn.
+ * The items to draw, and the heights in pixels of the items before and after them. `measure` is a ref for each drawn line, because cells
+ * may wrap, so the height of a line is only known when it has been drawn. `measure` is null while all lines are drawn.
  */
 export function useVisibleItems<T>(items: readonly Item<T>[], table: RefObject<HTMLTableElement | null>) {
   const isVirtual = items.length >= minVirtualItems

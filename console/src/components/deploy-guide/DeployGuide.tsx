@@ -17,7 +17,7 @@ const EstimateCard = lazyPart(() => import('../cost/EstimateCard.tsx'))
 
 const linkClass = 'text-accent underline underline-offset-2'
 
-/** Four steps to a running squid, with commands for this installation and organization (spec 2.8). */
+/** Explains in four steps how to deploy a squid, with the commands for this installation and organization (spec 2.8). */
 export default function DeployGuide() {
   const { code, status, limits } = useOrg()
   const [token, setToken] = useState('')

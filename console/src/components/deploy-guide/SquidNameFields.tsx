@@ -17,7 +17,7 @@ type Props = {
   onTemplate: (template: Template) => void
 }
 
-/** The name and template of the new squid. */
+/** Fields for the name and the template of the new squid. */
 export function SquidNameFields({ name, onName, template, onTemplate }: Props) {
   const [error, setError] = useState<string>()
   const validate = async (typed: string) => {

@@ -2,13 +2,14 @@
 export const templates = ['evm', 'abi', 'multichain', 'gravatar', 'substrate', 'ink', 'frontier-evm'] as const
 export type Template = (typeof templates)[number]
 
-/** Pins the joi version that the client needs: with two versions installed it crashes at start. */
+/** Installs the public client, with the exact version of joi that it needs: if npm installs a second version of joi, the client crashes at start. */
 export const installCommand = 'npm install --global @subsquid/cli@3.2.3 joi@17.13.3'
 
-/** Signs in to this installation. */
+/** The command that signs in to this installation. Without a token, it has a placeholder. */
 export const authCommand = (origin: string, token: string): string =>
   `sqd auth -k ${token.trim() || 'YOUR_API_TOKEN'} -h ${origin}/api`
 
+/** The command that creates the squid from the template, and opens its folder. */
 export const initCommand = (name: string, template: Template): string => {
   const squid = name.trim() || 'my-squid'
   return `sqd init ${squid} -t ${template} && cd ${squid}`

@@ -16,7 +16,7 @@ type Props = {
   title?: string
   /** Shown to the right of the title. */
   aside?: ReactNode
-  /** Shows only these lines. Only a new `key` changes the filter. */
+  /** Shows only lines that match. To change the filter, the caller must change the `key` of the component, too. */
   filter?: LineFilter
 }
 
@@ -28,7 +28,10 @@ const endThresholdPx = 24
 
 const severityClasses = { info: '', warn: 'text-warn', error: 'text-bad' }
 
-/** Shortens a last line that repeats the whole failure reason, as the server writes it for clients that show only the log. */
+/**
+ * Shortens the last line to its summary if it repeats the whole failure reason. The server writes the reason there for clients that show
+ * only the log.
+ */
 function withoutRepetition(lines: readonly DeploymentLog[], failureReason: string | null): readonly DeploymentLog[] {
   const last = lines.at(-1)
   if (last === undefined || last.message !== failureReason) return lines
@@ -87,14 +90,14 @@ export function DeployLog({ deployment, title = 'Log', aside, filter = noFilter 
         >
           {blocks.map((first) => {
             const count = Math.min(blockLines, lines.length - first)
-            const error = firstError >= first && firstError < first + count ? firstError : -1
+            const errorIndex = firstError >= first && firstError < first + count ? firstError : -1
             return (
               <Block
                 key={first}
                 lines={lines}
                 first={first}
                 count={count}
-                error={error}
+                errorIndex={errorIndex}
                 startedAt={startedAt}
                 search={filter.search}
               />
@@ -127,26 +130,34 @@ export function DeployLog({ deployment, title = 'Log', aside, filter = noFilter 
 
 type BlockProps = {
   lines: readonly DeploymentLog[]
+  /** The index of the first line of the block. */
   first: number
   count: number
-  error: number
+  /** The index of the first error of the log; −1 if it is not in this block. */
+  errorIndex: number
   startedAt: string
   search: string
 }
 
-/** Lines never change, so a block renders again only when lines are added to it. */
+/** Lines never change, so a block renders again only when it receives more lines or the mark of the first error. */
 const Block = memo(
-  function Block({ lines, first, count, error, startedAt, search }: BlockProps) {
+  function Block({ lines, first, count, errorIndex, startedAt, search }: BlockProps) {
     return (
       <div className="[content-visibility:auto]" style={{ containIntrinsicBlockSize: `auto ${count * linePx}px` }}>
         {lines.slice(first, first + count).map((line, index) => (
-          <Line key={index} line={line} startedAt={startedAt} isFirstError={first + index === error} search={search} />
+          <Line
+            key={index}
+            line={line}
+            startedAt={startedAt}
+            isFirstError={first + index === errorIndex}
+            search={search}
+          />
         ))}
       </div>
     )
   },
   (previous, next) =>
-    previous.count === next.count && previous.error === next.error && previous.startedAt === next.startedAt,
+    previous.count === next.count && previous.errorIndex === next.errorIndex && previous.startedAt === next.startedAt,
 )
 
 type LineProps = { line: DeploymentLog; startedAt: string; isFirstError: boolean; search: string }

@@ -10,8 +10,8 @@ type Props = {
 }
 
 /**
- * Shows why a deployment failed, what to do, and what runs now. Of a build, whose output is in the log, it shows at most the first error;
- * of other programs, the end of the output.
+ * Shows why a deployment failed, what to do, and what runs now. If a build failed, it shows at most the first error, because the output is
+ * in the log; otherwise, it shows the end of the output.
  */
 export function FailureAlert({ deployment, state }: Props) {
   const { failed, failureReason } = deployment

@@ -3,7 +3,7 @@ import { styledParts, withoutColours } from './ansi.ts'
 
 const esc = '\u001b'
 
-test('a line is split at its colours, which become semantic colours of the console', () => {
+test('a line is split where its colour changes, and the colours become semantic colours of the console', () => {
   const line = `${esc}[96msrc/main.ts${esc}[0m:${esc}[1;31merror${esc}[22m TS1${esc}[39m.`
   expect(styledParts(line)).toEqual([
     { text: 'src/main.ts', className: 'text-accent' },
@@ -15,7 +15,7 @@ test('a line is split at its colours, which become semantic colours of the conso
   expect(withoutColours(line)).toBe('src/main.ts:error TS1.')
 })
 
-test('colours of larger palettes do not change the line', () => {
+test('colours of larger palettes are ignored', () => {
   expect(styledParts(`${esc}[38;5;31ma${esc}[48;2;1;4;31mb${esc}[m`)).toEqual([
     { text: 'a', className: '' },
     { text: 'b', className: '' },

@@ -1,7 +1,7 @@
-/** A part of a line with one style. */
+/** A part of a line that has one style, as CSS classes. */
 export type StyledText = { text: string; className: string }
 
-/** The console's semantic colours for the ANSI colours 30–37 and 90–97. Black and white become the colour of the text. */
+/** The classes of the console's semantic colours for the ANSI colours 30–37 and 90–97. Black and white become the colour of the text. */
 const colourClasses = ['', 'text-bad', 'text-good', 'text-warn', 'text-info', 'text-accent', 'text-accent', '']
 
 type Style = { colour: string; isBold: boolean; isDim: boolean; isUnderlined: boolean }
@@ -10,7 +10,7 @@ const plain: Style = { colour: '', isBold: false, isDim: false, isUnderlined: fa
 // oxlint-disable-next-line no-control-regex -- ANSI escape sequences start with a control character
 const sgr = /\u001b\[([0-9;]*)m/g
 
-/** Splits a line of a program's output at its ANSI colours. Colours of extended palettes become the colour of the text. */
+/** Splits a line of a program's output at its ANSI escape sequences for colours and styles. Colours of extended palettes are ignored. */
 export function styledParts(line: string): StyledText[] {
   if (!line.includes('\u001b')) return [{ text: line, className: '' }]
   const parts: StyledText[] = []
@@ -28,7 +28,7 @@ export function styledParts(line: string): StyledText[] {
   return parts
 }
 
-/** Removes ANSI colours. */
+/** Removes the ANSI escape sequences for colours and styles. */
 export const withoutColours = (line: string): string => line.replaceAll(sgr, '')
 
 function withCodes(style: Style, codes: number[]): Style {

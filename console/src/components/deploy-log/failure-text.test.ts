@@ -9,7 +9,7 @@ const failureReason = [
   "\u001b[31msrc/mapping.ts(1,7): error TS2322: Type 'string' is not assignable to type 'number'\u001b[0m",
 ].join('\n')
 
-test('the text about a failed build says what failed, the first error and what to do', () => {
+test('the text about a failed build contains what failed, the first error and what to do', () => {
   const failure = { failed, failureReason } as const
   expect(failureSummary(failure)).toBe('npm run build ended with exit code 2.')
   expect(firstErrorLine(failure)).toMatch(/^src\/mapping\.ts\(1,7\): error TS2322/)
@@ -26,7 +26,7 @@ test('the text about a failed build says what failed, the first error and what t
   })
 })
 
-test('other failures already say what to do', () => {
+test('other failures have no cause, because their reason already says what to do', () => {
   const failure = {
     failed: 'REQUIREMENTS',
     failureReason: 'This version has no image. Please deploy it again.',

@@ -26,17 +26,17 @@ export const firstErrorIndex = (lines: readonly { severity: string; message: str
   return marked < 0 || (found >= 0 && found < marked) ? found : marked
 }
 
-/** The first line of the output that reports an error, or else what failed. */
+/** The first line of the output that reports an error; otherwise, its last line; without output, the summary. */
 export function firstErrorLine(failure: Failure): string {
   const [summary = '', ...output] = (failure.failureReason ?? '').split('\n').map(withoutColours)
   const found = output.find((line) => errorLine.test(line)) ?? output.findLast((line) => line.trim() !== '')
   return (found ?? summary).trim()
 }
 
-/** `isSpecific`: the text contains the first error. */
+/** The cause of a failure, and what to do. `isSpecific` is true if the text contains the first error. */
 type Cause = { text: string; isSpecific: boolean }
 
-/** The cause of a failed build in one sentence, and what to do; null for other failures, whose reasons already say both. */
+/** The cause of a failed build, and what to do; null for other failures, whose reasons already contain both. */
 export function causeOf(failure: Failure): Cause | null {
   if (failure.failed !== 'SOURCE_FILES_BUILD_FAILED') return null
   const line = firstErrorLine(failure)

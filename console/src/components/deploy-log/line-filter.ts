@@ -1,7 +1,7 @@
 import type { DeploymentLog } from '@shoal/contract'
 import { withoutColours } from './ansi.ts'
 
-/** Selects lines with this text, ignoring case, and of these severities. */
+/** Selects the lines that contain this text, ignoring case, and have one of these severities; null selects all severities. */
 export type LineFilter = { search: string; severities: readonly DeploymentLog['severity'][] | null }
 
 export const noFilter: LineFilter = { search: '', severities: null }

@@ -18,7 +18,7 @@ import { useRollback } from './use-version-actions.ts'
 
 type Props = { reference: string; onClose: () => void }
 
-/** Lets the user choose the image to roll back to. */
+/** Lets the user choose the earlier image to roll back to, and starts the rollback. */
 export default function RollbackDialog({ reference, onClose }: Props) {
   const { code } = useOrg()
   const squid = useQuery(versionQuery({ code, reference }))
@@ -62,7 +62,7 @@ export default function RollbackDialog({ reference, onClose }: Props) {
 
 type ImagesProps = { squid: Squid; selectedId: string | null; onSelect: (id: string) => void }
 
-/** The deployments whose images are kept, except the current one. */
+/** The deployments to which the version can roll back: their images are kept, and are not the current one. */
 function Images({ squid, selectedId, onSelect }: ImagesProps) {
   const query = useInfiniteQuery(deploymentsQuery(squid.organization.code, String(squid.id)))
   return (

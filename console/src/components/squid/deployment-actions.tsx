@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { List, Undo2 } from 'lucide-react'
 import { formatDateTime } from '../../lib/format.ts'
 import { actionOn, actionsOn, useMembership, type ActionOn } from '../actions.ts'
-import { bringsCode, shortImage } from '../deployment-title.ts'
+import { deploysCode, shortImage } from '../deployment-title.ts'
 import { useRollback } from './use-version-actions.ts'
 
 type DeploymentContext = {
@@ -37,7 +37,7 @@ export const deploymentActions = {
   },
 } satisfies Record<string, ActionOn<Deployment, DeploymentContext>>
 
-/** Binds the actions on deployments of this version. */
+/** The actions on deployments of this version, bound to the current page and user. */
 export function useDeploymentActions(squid: Squid) {
   const { name: squidName, slot: squidSlot } = squid
   const navigate = useNavigate()
@@ -59,7 +59,7 @@ export function rollbackDisabledReason(
   squid: Pick<Squid, 'status' | 'lastDeploy' | 'image'>,
   deployment: Pick<Deployment, 'image' | 'failed' | 'type'>,
 ): string | null {
-  if (!bringsCode(deployment.type)) return 'It built no new image.'
+  if (!deploysCode(deployment.type)) return 'It built no new image.'
   if (deployment.failed !== 'NO') return 'It failed, so there is nothing to roll back to.'
   const versionReason = squidDisabledReasons.rollback(squid)
   if (versionReason !== null) return versionReason

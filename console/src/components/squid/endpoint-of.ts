@@ -1,6 +1,6 @@
 import type { SquidSummary } from '@shoal/contract'
 
-/** The preferred API URL of a version: the production tag, another tag, or the slot; null without an API. */
+/** The preferred API URL of a version: that of the production tag, of another tag, or of the slot; null without an API. */
 export function endpointOf({ api }: Pick<SquidSummary, 'api'>): string | null {
   const urls = api?.urls ?? []
   const tagged = urls.filter(({ type }) => type === 'tag')

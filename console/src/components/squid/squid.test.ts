@@ -24,7 +24,7 @@ const healthy = {
   lastDeploy: { id: 7, type: 'RESTART', status: 'OK', failed: 'NO', running: false },
 } as unknown as Squid
 
-test('each status has a reason', () => {
+test('the reason of a status lists the causes and the earliest known start', () => {
   expect(statusReason(healthy)).toMatch(/at the head/)
   const stuck = {
     ...processor,
@@ -45,7 +45,7 @@ test('each status has a reason', () => {
   expect(statusReason({ ...healthy, status: 'HIBERNATED', hibernatedAt: null })).toBe('Hibernated. Data is kept.')
 })
 
-test('the endpoint prefers the production tag, then any tag, then the slot', () => {
+test('the endpoint is the URL of the production tag, otherwise of any tag, otherwise of the slot', () => {
   const tag = (name: string) => ({ type: 'tag' as const, name, url: name })
   const canonical = { type: 'canonical' as const, url: 'slot' }
   const endpointFrom = (...urls: NonNullable<Squid['api']>['urls']) =>

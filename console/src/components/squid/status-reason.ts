@@ -27,7 +27,7 @@ const deploymentName = ({ lastDeploy }: SquidSummary) => (lastDeploy ? `Deployme
 
 type Cause = { text: string; since: string | null }
 
-/** One line per cause, and the earliest known start. */
+/** One line per cause, and a line with the earliest known start. */
 function joinCauses(causes: Cause[]): string {
   const [first] = causes.flatMap(({ since }) => since ?? []).toSorted()
   const lines = causes.map(({ text }) => text)

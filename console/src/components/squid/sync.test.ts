@@ -13,16 +13,16 @@ const processor = (
   etaSeconds,
 })
 
-test('an estimated duration is rounded to one unit', () => {
+test('an estimated duration is rounded to whole seconds, minutes, hours or days', () => {
   const formatted = [0.2, 42, 90, 3599, 7200, 86_400, 200_000].map(formatSpan)
   expect(formatted).toEqual(['1 s', '42 s', '2 min', '1 h', '2 h', '1 day', '2 days'])
 })
 
-test('speeds of slow chains keep their decimals', () => {
+test('speeds below 10 blocks per second have decimals', () => {
   expect([0.0833, 2.5, 12.34, 2100.4].map(formatSpeed)).toEqual(['0.08', '2.5', '12', '2,100'])
 })
 
-test('the lag is unknown without a head, and never negative', () => {
+test('the lag is null without a head, and never negative', () => {
   expect(lagBlocks(processor('STARTING', -1, 0))).toBeNull()
   expect(lagBlocks(processor('SYNCING', -1, 0))).toBeNull()
   expect(lagBlocks(processor('SYNCING', -1, 100))).toBe(100)

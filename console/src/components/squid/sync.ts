@@ -1,7 +1,7 @@
 import { syncPercent, type Processor } from '@shoal/contract'
 import { formatDecimal, formatInteger, formatPercent } from '../../lib/format.ts'
 
-/** `14 min`: an estimated duration, rounded to one unit. */
+/** `14 min`: an estimated duration, rounded to whole seconds, minutes, hours or days. */
 export function formatSpan(seconds: number): string {
   if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`
   const minutes = Math.round(seconds / 60)
@@ -14,7 +14,7 @@ export function formatSpan(seconds: number): string {
 
 type Progress = Pick<Processor, 'status' | 'syncState' | 'blocksPerSecond' | 'etaSeconds'>
 
-/** Blocks between a processor and the head of its chain; null until both are known. */
+/** The number of blocks from a processor to the head of its chain; null until both are known. */
 export function lagBlocks({ status, syncState }: Pick<Progress, 'status' | 'syncState'>): number | null {
   if (syncPercent({ status, syncState }) === null || syncState.totalBlocks <= 0) return null
   return Math.max(0, syncState.totalBlocks - Math.max(0, syncState.currentBlock))
@@ -24,7 +24,7 @@ export function lagBlocks({ status, syncState }: Pick<Progress, 'status' | 'sync
 export const formatSpeed = (blocksPerSecond: number): string =>
   blocksPerSecond >= 10 ? formatInteger(blocksPerSecond) : formatDecimal(Math.round(blocksPerSecond * 100) / 100)
 
-/** One line about all processors: the progress of the slowest, or that all are at the head. Null while unknown. */
+/** One line about all processors: the progress of the one that is furthest behind, or that all are at the head. Null while unknown. */
 export function syncSummary(processors: readonly Progress[]): string | null {
   const measured = processors.flatMap((p) => {
     const percent = syncPercent(p)
@@ -43,10 +43,10 @@ export function syncSummary(processors: readonly Progress[]): string | null {
   return parts.join(' · ')
 }
 
-/** Two decimals, rounded down: 100 % means that nothing is left. */
+/** Rounds down to two decimals, because 100 % means that nothing is left. */
 const floorPercent = (percent: number): number => Math.floor(percent * 100) / 100
 
-/** A shorter summary for table rows: percentage and remaining time. */
+/** Like `syncSummary`, but shorter, for table rows: percentage and remaining time. */
 export function shortSyncSummary(processors: readonly Progress[]): string | null {
   const withoutSpeed = processors.map((p) => ({ ...p, blocksPerSecond: null }))
   return syncSummary(withoutSpeed)?.replace(' synced', '').replace('about ', '') ?? null

@@ -9,7 +9,7 @@ import { toast } from '../../lib/toasts.ts'
 import { actionOn, actionsOn, useMembership } from '../actions.ts'
 import { versionActions } from './version-actions.tsx'
 
-/** Rolls a version back to the image of a deployment, and opens the page of the new deployment. */
+/** Returns a function that rolls a version back to the image of a deployment, and opens the page of the new deployment. */
 export function useRollback() {
   const navigate = useNavigate()
   const { code } = useOrg()
@@ -28,10 +28,10 @@ export function useRollback() {
     rollback.mutateAsync({ params: { code, reference }, body: { deploymentId } })
 }
 
-/** Deployments among which the one that built the current image is searched. */
+/** The number of newest deployments among which `redeploy` finds one with the current image. */
 const searchedCount = 100
 
-/** The actions on versions of the active organization. */
+/** The actions on versions of the active organization, bound to the current user. */
 export function useVersionActions() {
   const { code } = useOrg()
   const client = useQueryClient()
@@ -65,7 +65,7 @@ export function useVersionActions() {
   const isPending = restart.isPending || hibernate.isPending || remove.isPending
   return {
     isPending,
-    /** Why the whole menu is disabled: missing permission, or another action in progress (spec 4). */
+    /** Why the whole menu of a version is disabled: a missing permission, or another action in progress (spec 4); null if it is enabled. */
     menuDisabledReason: (squid: SquidSummary): string | null =>
       reasonDenied(membership, 'squids.write') ??
       (isPending ? 'Another action is in progress. Wait for it to finish.' : squidDisabledReasons.delete(squid)),

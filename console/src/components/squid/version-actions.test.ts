@@ -19,23 +19,23 @@ const enabledOn = (squid: SquidSummary, roleType: 'admin' | 'viewer' = 'admin') 
     .filter(({ disabledReason }) => disabledReason === null)
     .map(({ label }) => label)
 
-test('a running version has all actions, and a viewer may only copy its endpoint', () => {
+test('on a running version, an admin may run all actions, and a viewer may only copy the endpoint', () => {
   expect(enabledOn(running)).toEqual(['Copy endpoint', 'Restart', 'Redeploy', 'Hibernate', 'Roll back…', 'Delete'])
   expect(enabledOn(running, 'viewer')).toEqual(['Copy endpoint'])
 })
 
-test('a hibernated version can be redeployed, and has no endpoint', () => {
+test('a hibernated version can be redeployed, and its endpoint cannot be copied', () => {
   const hibernated = { ...running, status: 'HIBERNATED' } as const
   expect(enabledOn(hibernated)).toEqual(['Restart', 'Redeploy', 'Roll back…', 'Delete'])
 })
 
-test('a version without a successful deployment has no image, and one that is being deployed has to wait', () => {
+test('a version that was never deployed successfully cannot be redeployed or rolled back, and one that is being deployed only allows copying its endpoint', () => {
   expect(enabledOn({ ...running, deployedAt: null })).not.toContain('Redeploy')
   expect(enabledOn({ ...running, deployedAt: null })).not.toContain('Roll back…')
   expect(enabledOn({ ...running, status: 'DEPLOYING' })).toEqual(['Copy endpoint'])
 })
 
-test('deleting asks for the name of the version, and names what is lost', () => {
+test('to delete a version, the user must type its name, and the confirmation names what is lost', () => {
   expect(versionActions.delete.confirm({ ...running, name: 'erc20', tags: [{ name: 'production' }] })).toMatchObject({
     title: 'Delete erc20@v1?',
     typedName: 'erc20@v1',

@@ -8,7 +8,7 @@ import { endpointOf } from './endpoint-of.ts'
 
 const RollbackDialog = lazyPart(() => import('./RollbackDialog.tsx'))
 
-/** The calls of the actions on a version. */
+/** The functions that the actions on a version call. */
 export type VersionContext = Record<'restart' | 'redeploy' | 'hibernate' | 'remove', (squid: SquidSummary) => unknown>
 
 /** Why a version has no image to deploy again; null if it has one. */

@@ -9,7 +9,7 @@ type Props = {
   onChange: (time: string | undefined) => void
 }
 
-/** A date and time; the value is ISO. */
+/** A field for a date and time. The value is ISO 8601, in UTC; undefined if the field is empty. */
 export function TimeField({ label, value, isUtc = false, onChange }: Props) {
   return (
     <label className="flex items-center gap-1.5 text-sm text-ink-2">
@@ -32,7 +32,7 @@ export function TimeField({ label, value, isUtc = false, onChange }: Props) {
 const isoOf = (text: string, isUtc: boolean): string | undefined =>
   text === '' ? undefined : new Date(isUtc ? `${text}Z` : text).toISOString()
 
-/** `2026-09-02T14:03:59` */
+/** The value of the input for this time: `2026-09-02T14:03:59`. Empty if the time is missing or invalid. */
 function fieldOf(iso: string | undefined, isUtc: boolean): string {
   if (!iso || Number.isNaN(Date.parse(iso))) return ''
   const date = new Date(iso)

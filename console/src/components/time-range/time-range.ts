@@ -10,6 +10,7 @@ export type TimeRanges = { options: readonly RangeOption[]; defaultRange: RangeO
 export const namedRange = ({ options, defaultRange }: TimeRanges, { range }: RangeSearch): RangeOption =>
   options.find(({ id }) => id === range) ?? defaultRange
 
+/** Whether `from` or `to` define the range. */
 export const isCustom = ({ from, to }: RangeSearch): boolean => Boolean(from || to)
 
 /** The URL parameters of a named range. */
@@ -19,19 +20,19 @@ export const searchOfNamed = ({ defaultRange }: TimeRanges, id: string): RangeSe
   to: undefined,
 })
 
-/** The URL parameters of a custom range, initially with the times of the previous range. */
+/** The URL parameters of a custom range. If the range was named, they have its times. */
 export function searchOfCustom(ranges: TimeRanges, search: RangeSearch, nowMs: number): RangeSearch {
   if (isCustom(search)) return search
   const { ms } = namedRange(ranges, search)
   return { ...search, from: new Date(nowMs - ms).toISOString(), to: new Date(nowMs).toISOString() }
 }
 
-/** A shortened range has at least this length, since a chart of seconds is unreadable. */
+/** The minimum length of a shortened range, since a chart of seconds is unreadable. */
 const minSpanMs = 15 * 60_000
 
 /**
- * Shortens a named range to the existence of a new version: a week of a version that is ten minutes old would be one thin line. Returns
- * the later start in ms, at a whole minute; null if the range is not shortened.
+ * Shortens a named range so that it starts when the version was created: in a chart of a week, the data of a version that is ten minutes
+ * old would be one thin line. Returns the later start in Unix milliseconds, at a whole minute; null if the range is not shortened.
  */
 export function shortenedStartMs(
   ranges: TimeRanges,

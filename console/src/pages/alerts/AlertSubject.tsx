@@ -9,7 +9,7 @@ type Props = { alert: Pick<AlertEvent, 'squid' | 'container' | 'kind'> }
 /** Links to the page of the squid or organization that an alert is about. */
 export function AlertSubject({ alert: { squid, container, kind } }: Props) {
   const isPlayground = useOrg().limits.playground
-  // No link, since a newer version may have the same name.
+  // A deleted version has no link, because the link might open a newer version with the same name.
   if (squid?.isDeleted)
     return (
       <span className="wrap-anywhere text-ink-2">

@@ -14,7 +14,7 @@ import { labelClass } from '../../ui/Field.tsx'
 import { RadioGroup } from '../../ui/RadioGroup.tsx'
 
 type Props = {
-  /** The initial selection; everything if both are null. */
+  /** The initial selection. A null `kind` selects all kinds, a null `squid` all squids and the organization. */
   subject: Pick<AlertMute, 'kind' | 'squid'>
   onClose: () => void
 }
@@ -34,7 +34,7 @@ const kindOptions = [
   ...alertKinds.map((kind) => ({ id: kind, label: alertRules[kind].title })),
 ] as const
 
-/** Mutes one kind of alert, one version, or everything for a limited time. */
+/** Lets the user mute alerts of one kind or all kinds, and of one version or all, for a limited time. */
 export function MuteDialog({ subject, onClose }: Props) {
   const { code } = useOrg()
   const [kind, setKind] = useState<(typeof kindOptions)[number]['id']>(subject.kind ?? anyId)

@@ -7,6 +7,7 @@ import { formatInteger, emptyValue } from '../../lib/format.ts'
 import { AlertSubject } from './AlertSubject.tsx'
 import { responseText, deliveryAppearance, messageLabels } from './delivery-labels.ts'
 
+/** The columns of the list of deliveries. */
 export const deliveryColumns: Column<AlertDelivery>[] = [
   {
     id: 'what',

@@ -8,13 +8,14 @@ export const deliveryAppearance: Record<AlertDelivery['status'], { tone: Tone; l
   FAILED: { tone: 'bad', label: 'Failed', isPulsing: false },
 }
 
+/** Display names of what messages are about. */
 export const messageLabels: Record<AlertDelivery['what'], string> = {
   OPENED: 'Alert opened',
   ENDED: 'Alert ended',
   TEST: 'Test message',
 }
 
-/** The error message if there is one, otherwise the HTTP status; empty for a sent email. */
+/** The error message if there is one, otherwise the HTTP status; empty for an email without an error. */
 export function responseText({ httpStatus, error }: Pick<AlertDelivery, 'httpStatus' | 'error'>): string {
   return error ?? (httpStatus === null ? '' : `HTTP ${httpStatus}`)
 }

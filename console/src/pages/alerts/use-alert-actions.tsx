@@ -23,6 +23,7 @@ const alertActions = {
   },
 } satisfies Record<string, ActionOn<AlertEvent, AlertContext>>
 
+/** Returns a function that returns the actions on an open alert, bound to the current user. */
 export function useAlertActions() {
   const navigate = useNavigate()
   const context = {

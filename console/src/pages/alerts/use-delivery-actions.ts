@@ -8,7 +8,7 @@ import { responseText } from './delivery-labels.ts'
 
 type DeliveryContext = { replay: (delivery: AlertDelivery) => void }
 
-/** The actions on a message that was sent to a channel. */
+/** The actions on a delivery. */
 const deliveryActions = {
   replay: {
     label: 'Send again',
@@ -18,6 +18,7 @@ const deliveryActions = {
   },
 } satisfies Record<string, ActionOn<AlertDelivery, DeliveryContext>>
 
+/** Returns a function that returns the actions on a delivery, bound to the current user. */
 export function useDeliveryActions() {
   const { code } = useOrg()
   const replay = useApiMutation('alerts.replayDelivery', {

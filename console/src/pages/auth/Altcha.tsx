@@ -10,7 +10,7 @@ for (const bits of ['256', '384', '512']) {
   globalThis.$altcha.algorithms.set(`SHA-${bits}`, () => new ShaWorker())
 }
 
-/** Maps our design tokens to the variables of the widget. */
+/** The values of the widget's variables: design tokens of the console. */
 const style = {
   '--altcha-max-width': '100%',
   '--altcha-border-color': 'var(--n8)',
@@ -25,7 +25,7 @@ const style = {
   '--altcha-color-error-content': 'var(--on-bad)',
 }
 
-/** A bot check by proof of work, which the browser solves while the user fills in the form. It needs no third party. */
+/** A bot check by proof of work, which the browser does while the user fills in the form. It sends no request to a third party. */
 export default function Altcha({ challengeUrl, isInteractive, onToken }: BotCheckProps & { challengeUrl: string }) {
   const widget = useRef<HTMLElement>(null)
   const reportToken = useEffectEvent(onToken)

@@ -16,7 +16,7 @@ export type BotCheckProps = {
   onToken: (token: string) => void
 }
 
-/** The bot check that the server requires. A new `attempt` restarts it. */
+/** The bot check that the server requires. A new value of `attempt` restarts it. */
 export function BotCheck({ attempt, ...props }: BotCheckProps & { attempt: number }) {
   const options = useQuery(authOptionsQuery)
   const check = options.data?.botCheck

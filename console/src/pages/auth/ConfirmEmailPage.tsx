@@ -15,8 +15,8 @@ import { SignInForm } from './SignInForm.tsx'
 const title = 'Confirm your email'
 
 /**
- * Opened by the link in a confirmation email. Confirming requires a session of the same account, so that users do not confirm
- * an account that someone else created with their email: they do not have its password.
+ * The page that the link in a confirmation email opens. Confirming requires a session of the same account, so that a user does not confirm
+ * an account that another user created with this email: only that user has its password.
  */
 export default function ConfirmEmailPage() {
   const { code, email } = useSearch({ from: '/links/confirm-email' })

@@ -6,7 +6,7 @@ import { Alert } from '../../ui/Alert.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
 
-/** Sets a new password (spec 2.1, `/restore/confirm/{token}`). */
+/** Lets users who forgot their password set a new one (spec 2.1, `/restore/confirm/{token}`). */
 export default function ConfirmRestorePage() {
   const { token } = useParams({ from: '/guest/restore/confirm/$token' })
   const change = useApiMutation('auth.confirmRestore', { invalidates: [], errorDisplay: 'caller' })

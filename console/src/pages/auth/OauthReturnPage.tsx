@@ -10,10 +10,10 @@ import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
 import { consumeSavedSearch } from './oauth-search.ts'
 import { submitErrorText } from '../../api/error-text.ts'
 
-/** Delay before leaving the page (spec 2.1, 9). */
+/** The time between the sign-in and the redirect to the app (spec 2.1, 9). */
 const leaveAfterMs = 500
 
-/** Completes a sign-in with a provider, which redirects here with a code (spec 2.1, `/oauth/{provider}`). */
+/** Completes a sign-in with a provider, which redirects to this page with a code (spec 2.1, `/oauth/{provider}`). */
 export default function OauthReturnPage() {
   const { provider } = useParams({ from: '/guest/oauth/$provider' })
   const { code, state } = useSearch({ from: '/guest/oauth/$provider' })

@@ -7,7 +7,7 @@ import { FormShell } from '../../components/FormShell.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { textLinkClass } from './AuthHeading.tsx'
 
-/** Signs in with email and password. The page that renders it reacts to the new session. */
+/** A form that signs users in with email and password. The page that contains the form reacts to the new session. */
 export function SignInForm({ email = '' }: { email?: string }) {
   const queryClient = useQueryClient()
   const signIn = useApiMutation('auth.signIn', {

@@ -31,7 +31,7 @@ declare global {
 
 let apiPromise: Promise<TurnstileApi> | null = null
 
-/** Loads Cloudflare's script once; again after a failure. */
+/** Loads Cloudflare's script. Later calls return the same promise, but after a failure, they load the script again. */
 function loadApi(): Promise<TurnstileApi> {
   apiPromise ??= loadScript().catch((error: unknown) => {
     apiPromise = null
@@ -55,7 +55,7 @@ function loadScript(): Promise<TurnstileApi> {
   })
 }
 
-/** Cloudflare Turnstile, for installations with a site key. */
+/** The bot check by Cloudflare Turnstile, for installations with a site key. */
 export default function Turnstile({ siteKey, isInteractive, onToken }: BotCheckProps & { siteKey: string }) {
   const container = useRef<HTMLDivElement>(null)
   const [attempt, setAttempt] = useState(1)

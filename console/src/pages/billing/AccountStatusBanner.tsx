@@ -10,7 +10,7 @@ import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { summaryQuery } from './queries.ts'
 
-/** Warns an organization about unpaid bills with the texts of spec 8; renders nothing if there are none. */
+/** Warns the members of an organization about unpaid bills with the texts of spec 8; renders nothing if there are none. */
 export function AccountStatusBanner() {
   const { code, status } = useOrg()
   const { data } = useQuery(summaryQuery(code))

@@ -20,7 +20,7 @@ const initialPrograms = {
   hasura: { profile: 'small', count: '0' },
 }
 
-/** Estimates the monthly cost of a squid without a manifest. */
+/** Estimates the monthly cost of a squid from the profiles and numbers of its programs. The user needs no manifest. */
 export default function Calculator() {
   const prices = useQuery(q('billing.getPrices', {}, { staleTime: Infinity }))
   return (
@@ -38,10 +38,10 @@ function CostForm({ prices }: { prices: Prices }) {
   const collocatedHint = useId()
   const [storageGb, setStorageGb] = useState('10')
   const [rpcMillions, setRpcMillions] = useState('2')
-  const offered = pricedPrograms.filter((resource) => profilesOf(prices, resource).length > 0)
+  const offeredPrograms = pricedPrograms.filter((resource) => profilesOf(prices, resource).length > 0)
   const total = monthlyUsd(prices, {
     programs: [
-      ...offered.map((resource) => ({
+      ...offeredPrograms.map((resource) => ({
         type: `${resource}.${programs[resource].profile}`,
         count: parseAmount(programs[resource].count),
       })),
@@ -55,7 +55,7 @@ function CostForm({ prices }: { prices: Prices }) {
   return (
     <>
       <div className="flex max-w-140 flex-col gap-2.5">
-        {offered.map((resource) => (
+        {offeredPrograms.map((resource) => (
           <div key={resource} className="grid grid-cols-[90px_minmax(0,1fr)_80px] items-center gap-3">
             <span aria-hidden className="text-ink-2">
               {resourceNames[resource]}

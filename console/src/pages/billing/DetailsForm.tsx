@@ -9,7 +9,7 @@ import { countryOptions } from './countries.ts'
 
 const emptyDetails = { name: '', email: '', country: '', city: '', postalCode: '', addressLine1: '', vatId: '' }
 
-/** Edits the billing details that receipts show (spec 5). */
+/** A form for the billing details that receipts show (spec 5). */
 export function DetailsForm({ org: { code, billingDetails } }: { org: Org }) {
   const [countries] = useState(countryOptions)
   const save = useApiMutation('billing.updateSettings', {

@@ -5,6 +5,7 @@ import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
 import { Button } from '../../ui/Button.tsx'
 
 type Props = {
+  /** Requests the file. */
   request: () => Promise<Response>
   fileName: string
   icon?: ReactNode
@@ -14,7 +15,7 @@ type Props = {
   children: ReactNode
 }
 
-/** Requests a file and saves it. */
+/** A button that requests a file and saves it as a download. */
 export function DownloadButton({ request, fileName, icon, size = 32, label, children }: Props) {
   const [isPending, setIsPending] = useState(false)
   const download = async () => {

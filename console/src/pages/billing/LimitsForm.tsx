@@ -6,7 +6,7 @@ import { toast } from '../../lib/toasts.ts'
 import { RadioGroup } from '../../ui/RadioGroup.tsx'
 import { TextArea, TextField } from '../../ui/TextField.tsx'
 
-/** The caps as the user types them; an empty string means no cap. */
+/** The fields of the form, as the user types them. An empty cap means no cap; `hibernateOrder` has one squid name per line. */
 type Fields = { spendCapUsd: string; atCap: BillingLimits['atCap']; hibernateOrder: string; rpcRequestsCap: string }
 
 const atCapOptions = [
@@ -22,7 +22,7 @@ const atCapOptions = [
   },
 ] as const
 
-/** Edits the monthly caps. */
+/** A form for the monthly caps, and for what happens when spending reaches its cap. */
 export function LimitsForm({ code, limits }: { code: string; limits: BillingLimits }) {
   const save = useApiMutation('billing.updateLimits', {
     invalidates: ['billing.getLimits'],

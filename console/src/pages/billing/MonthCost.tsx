@@ -34,7 +34,7 @@ const columns: Column<SquidRow>[] = [
   numberColumn('Forecast', ({ forecastUsd }) => formatCents(forecastUsd), { width: '94px' }),
 ]
 
-/** The cost of the current month: so far, forecast, per squid and per day. */
+/** The cost of the current month: so far, as a forecast, per squid and per day. */
 export default function MonthCost({ code }: { code: string }) {
   const summary = useQuery({ ...summaryQuery(code), refetchInterval: 60_000 })
   return (

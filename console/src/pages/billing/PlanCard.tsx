@@ -5,7 +5,7 @@ import { supportEmail } from '../../lib/installation.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
 
-/** The plan of the organization, or how to upgrade. */
+/** Shows the plan of the organization, or how to upgrade it. */
 export function PlanCard({ org }: { org: Org }) {
   const deniedReason = useDeniedReason('billing.write')
   const isPro = isCardAdded(org.status)

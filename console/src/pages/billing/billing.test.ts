@@ -7,7 +7,7 @@ import { countryOptions } from './countries.ts'
 import { exportCommand } from './export-commands.ts'
 import { dayLabel, isMonth, monthTitle, recentMonths } from './months.ts'
 
-test('months are computed in UTC, even across the turn of the year', () => {
+test('recent months are those in UTC, in this year and the previous one', () => {
   expect(recentMonths(Date.parse('2026-01-31T23:59:59Z'), 3)).toEqual(['2026-01', '2025-12', '2025-11'])
   expect(monthTitle('2026-09')).toBe('September 2026')
   expect(dayLabel(Date.parse('2026-11-01T00:00:00Z'))).toBe('01.11')
@@ -25,7 +25,7 @@ test('amounts are rounded to cents', () => {
 
 const now = Date.UTC(2026, 8, 2)
 
-test('an incomplete card is parsed as null, and each incomplete field has an error message', () => {
+test('an incomplete or invalid card is parsed as null, and each such field has an error message', () => {
   const complete = { number: '4242 4242 4242 4242', expiry: '04 / 31', cvc: '123' }
   const card = { number: '4242424242424242', expMonth: 4, expYear: 2031, cvc: '123' }
   expect(parseCard(complete, now)).toEqual(card)
@@ -47,7 +47,7 @@ test('an incomplete card is parsed as null, and each incomplete field has an err
   expect(parseCard({ ...complete, expiry: '09 / 26' }, now)).toMatchObject({ expMonth: 9, expYear: 2026 })
 })
 
-test('card fields are formatted at each keystroke, and users can delete characters', () => {
+test('card fields are formatted after each character, and users can delete characters', () => {
   const typed = (text: string, format: (text: string) => string) =>
     Array.from(text).reduce<string[]>((values, key) => [...values, format((values.at(-1) ?? '') + key)], [])
   expect(typed('42424242', formatNumber).at(-1)).toBe('4242 4242')
@@ -89,7 +89,7 @@ test('the CSV export has the columns of spec 9 and escapes formulas in names', (
   expect(receiptCsv([{ ...item, squid: null }], false).split('\r\n')[0]).toBe('Type;Amount;Rate;Cost;Discount;Subtotal')
 })
 
-test('a card is valid until the end of its expiry month, and counts as expiring soon one month earlier', () => {
+test('a card is valid until the end of its expiry month, and expires soon in the 31 days before', () => {
   const card = { exp_month: 2, exp_year: 2026 }
   const stateAt = (time: string) => expiryStateOf(card, Date.parse(time))
   expect(stateAt('2026-01-28T00:00:00Z')).toBe('good')
@@ -99,7 +99,7 @@ test('a card is valid until the end of its expiry month, and counts as expiring 
   expect(expiryOf(card)).toBe('02/26')
 })
 
-test('the options contain all countries, sorted by name', () => {
+test('the country options contain all countries, sorted by name', () => {
   const options = countryOptions()
   expect(options).toHaveLength(249)
   expect(options.filter(({ id, label }) => id === label)).toEqual([])
@@ -107,7 +107,7 @@ test('the options contain all countries, sorted by name', () => {
   expect(options.find(({ id }) => id === 'CH')?.label).toBe('Switzerland')
 })
 
-test('the export command downloads a database and restores it', () => {
+test('the export command downloads a database and restores it into another Postgres', () => {
   expect(exportCommand('https://shoal.dev', 'acme', 'a@v1')).toBe(
     "curl -f -H 'authorization: token YOUR_API_TOKEN' -o a@v1.sql.gz https://shoal.dev/api/v1/orgs/acme/squids/a@v1/database/export\n" +
       "gunzip -c a@v1.sql.gz | psql 'postgres://YOUR_DATABASE'",

@@ -1,4 +1,4 @@
-/** Planned usage: programs by type (`api.small`), GB of database, RPC requests in millions. */
+/** The planned usage of a month: programs by type (`api.small`), GB of database storage, and RPC requests in millions. */
 export type Plan = { programs: { type: string; count: number }[]; storageGb: number; rpcMillions: number }
 
 type Prices = {
@@ -7,10 +7,10 @@ type Prices = {
   rpcIncludedMillions: string
 }
 
-/** The conventional length of a month, for monthly prices. */
+/** The length of a month in monthly prices: 30 days. */
 export const hoursPerMonth = 720
 
-/** The estimated cost in dollars per month, before tax. Floats are accurate enough for an estimate. */
+/** The estimated cost in dollars per month, before tax and discounts. Floats are accurate enough for an estimate. */
 export function monthlyUsd({ rates, storageGbMonthUsd, rpcIncludedMillions }: Prices, plan: Plan): number {
   const rateOf = (type: string) => Number(rates.find((rate) => rate.type === type)?.rateUsd ?? 0)
   const programs = plan.programs.reduce((sum, { type, count }) => sum + rateOf(type) * count * hoursPerMonth, 0)

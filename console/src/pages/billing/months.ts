@@ -2,7 +2,7 @@
 
 const titleFormat = new Intl.DateTimeFormat('en-US', { month: 'long', year: 'numeric', timeZone: 'UTC' })
 
-/** The current month and the previous ones, newest first. */
+/** The newest `count` months, including the current one, newest first. */
 export function recentMonths(nowMs: number, count: number): string[] {
   const now = new Date(nowMs)
   return Array.from({ length: count }, (_, monthsAgo) =>

@@ -3,11 +3,13 @@ import type { QueryClient } from '@tanstack/react-query'
 import { q } from '../../api/query.ts'
 import { membershipOf } from '../../components/access.tsx'
 
-/** The costs of this month. The banner about unpaid bills, on every billing page, reads them. */
+/** The costs of this month. The banner about unpaid bills, which is on every billing page, reads them. */
 export const summaryQuery = (code: string) => q('billing.getSummary', { params: { code } })
 
+/** The payment methods, and what the card form needs. */
 export const settingsQuery = (code: string) => q('billing.getSettings', { params: { code } }, { staleTime: Infinity })
 
+/** The monthly caps, and how much of them is used. */
 export const limitsQuery = (code: string) => q('billing.getLimits', { params: { code } }, { refetchInterval: 60_000 })
 
 /** The parameters of the receipt of a month such as `2026-11`. */
@@ -16,11 +18,13 @@ export function receiptParams(code: string, month: string) {
   return { code, year, month: monthOfYear }
 }
 
+/** The receipt of a month such as `2026-11`. `isBySquid`: with separate items for each squid. */
 export function receiptQuery(code: string, month: string, isBySquid: boolean) {
   const query = isBySquid ? { bySquid: 'true' as const } : {}
   return q('billing.getReceipt', { params: receiptParams(code, month), query }, { staleTime: 30_000 })
 }
 
+/** Starts to fetch the settings, if the user has the permission to see them. */
 export function prefetchSettings(client: QueryClient, org: Org): void {
   if (can(membershipOf(org), 'billing.write')) void client.prefetchQuery(settingsQuery(org.code))
 }

@@ -22,13 +22,13 @@ const typeName: Column<ReceiptItem> = {
   ),
 }
 
-/** Wraps long types in the merged view, but not in the view by squid, where all rows need the same height. */
+/** The type in the view that merges squids: long types wrap. In the view by squid they do not, because all rows need the same height. */
 const wrappedTypeName: Column<ReceiptItem> = {
   ...typeName,
   cell: ({ type }) => <span className="block py-1 whitespace-normal">{billableLabel(type)}</span>,
 }
 
-/** The unit of the amount, by resource; hours by default. The rate is the price of one unit. */
+/** The unit of the amounts of a resource; hours by default. The rate is the price of one unit. */
 const units: Record<string, string> = { storage: 'GB h', rpc: 'M' }
 const unitOf = (type: string): string => units[billableOf(type).resource] ?? 'h'
 

@@ -4,7 +4,7 @@ import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { StatusDot } from '../../components/StatusDot.tsx'
 import type { Item } from './attention.ts'
 
-/** One line of the home page. Its link opens the page in the organization with this code. */
+/** One line of the home page. Its link selects the organization with this code. */
 export function AttentionItem({ item, code }: { item: Item; code: string }) {
   const { tone, label, detail, since, squid } = item
   return (

@@ -23,7 +23,7 @@ const labels = (...args: Parameters<typeof attentionOf>) => attentionOf(...args)
 test('healthy versions of a paid organization need no attention', () =>
   expect(attentionOf(org, [], [squid])).toEqual([]))
 
-test('items of all kinds are sorted by severity, the most severe first', () => {
+test('items are sorted by severity, the most severe first', () => {
   const unpaid = { ...org, status: 'IN_DEBT' } as Org
   const squids = [
     { ...squid, processors },
@@ -45,7 +45,7 @@ test('the item of a version whose processor crashed shows the cause instead of t
   ])
 })
 
-test('a degraded version is listed until its alert is listed instead', () => {
+test('a degraded version is listed, unless it has an open alert, which is listed instead', () => {
   const stuck = [{ ...processors?.[0], status: 'STUCK', reason: 'It keeps crashing.', since: null }]
   const degraded = { ...squid, processors: stuck } as SquidSummary
   expect(attentionOf(org, [], [degraded])).toMatchObject([
@@ -54,7 +54,7 @@ test('a degraded version is listed until its alert is listed instead', () => {
   expect(labels(org, [alert], [degraded])).toEqual(['eth is stalled'])
 })
 
-test('a failed deployment is listed once, with its log', () => {
+test('a failed deployment and its alert are one item, which links to the log', () => {
   const deployFailed = { ...alert, kind: 'DEPLOY_FAILED' } as AlertEvent
   const items = attentionOf(org, [deployFailed], [{ ...squid, lastDeploy: failed }])
   expect(items).toMatchObject([{ page: 'deployment', deployId: 3 }])

@@ -5,7 +5,7 @@ import { statusReason } from '../../components/squid/status-reason.ts'
 import { shortSyncSummary } from '../../components/squid/sync.ts'
 import type { Tone } from '../../ui/tones.ts'
 
-/** Something that needs attention. `squid` is the version that it is about, and `deployId` its failed deployment. */
+/** A problem or state that needs attention. `squid` is the version that it is about, and `deployId` the deployment that failed; null if there is none. */
 export type Item = {
   id: string
   tone: Extract<Tone, 'bad' | 'warn' | 'info'>
@@ -20,7 +20,7 @@ export type Item = {
 
 const severityOrder = ['bad', 'warn', 'info'] as const
 
-/** What needs attention in an organization, the most severe first. Alerts and versions may not be loaded yet. */
+/** The items of an organization, the most severe first. Alerts and versions that are not loaded yet are missing. */
 export function attentionOf(
   org: Org,
   alerts: readonly AlertEvent[] = [],
@@ -66,7 +66,7 @@ function failedDeployItem(squid: SquidSummary): Item | null {
   return { ...nothingElse, ...item, tone: 'bad' }
 }
 
-/** A version is degraded before the alert about its cause begins. */
+/** The item of a version that is degraded. A version is degraded before the alert about the cause opens. */
 function degradedItem(squid: SquidSummary): Item | null {
   if (displayStatus(squid) !== 'DEGRADED') return null
   const [cause = null] = statusReason(squid).split('\n')

@@ -23,7 +23,7 @@ const refetchInterval = 10_000
 
 type Props = { squid: Pick<Squid, 'id' | 'organization' | 'processors' | 'api' | 'addons'> }
 
-/** The log of the selected deployment that built an image, by default the newest. */
+/** The log of the selected deployment that built an image; by default, of the newest one. */
 export function BuildLog({ squid }: Props) {
   const { build } = useLogsSearch()
   const setSearch = useSetLogsSearch()
@@ -70,7 +70,7 @@ const severityOf: Partial<Record<LogLevel, DeploymentLog['severity']>> = {
   ERROR: 'error',
 }
 
-/** The filters in the URL. Ignores levels that do not occur in logs of builds. */
+/** The filter that the URL contains. Levels that do not occur in logs of builds are ignored. */
 function filterOf({ level = [], search = '' }: LogsSearch): LineFilter {
   const severities = buildLevels.flatMap(({ id }) => (level.includes(id) ? (severityOf[id] ?? []) : []))
   return { search, severities: severities.length > 0 ? severities : null }

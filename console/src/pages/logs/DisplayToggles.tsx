@@ -3,7 +3,7 @@ import { Button } from '../../ui/Button.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { setDisplay, useDisplay } from './view/display.ts'
 
-// Inline styles, since the sign-in page loads the classes of all pages.
+// These styles are inline, because the sign-in page loads the classes of all pages.
 const pressedStyle = { borderColor: 'var(--accent)', background: 'var(--accent-soft)', color: 'var(--accent)' }
 
 /** Turns the wrapping of lines on and off, and switches between the user's time zone and UTC. */

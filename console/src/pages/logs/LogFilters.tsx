@@ -6,12 +6,12 @@ import { SearchField } from '../../ui/SearchField.tsx'
 import { buildLevels, buildSource, levels, ranges, useLogsSearch, useLogsText, useSetLogsSearch } from './filters.ts'
 import { useDisplay } from './view/display.ts'
 
-/** Delay after the last keystroke (spec 2.9). */
+/** Delay between the last keystroke and the search (spec 2.9). */
 const searchDebounceMs = 500
 
 type Props = {
   squid: Pick<Squid, 'processors' | 'api' | 'addons'>
-  /** The selection of a build, which replaces the time range in the log of a build. */
+  /** The field that selects a build. The log of a build has this field instead of the time range. */
   build?: ReactNode
 }
 
@@ -47,7 +47,7 @@ export function LogFilters({ squid, build }: Props) {
   )
 }
 
-/** A build's log is shown without other logs: selecting it deselects the containers, and vice versa. */
+/** The log of a build is shown without other logs: selecting the build deselects the containers, and selecting a container deselects the build. */
 const withOneSource = (container: string[], wasBuild: boolean): string[] =>
   container.includes(buildSource) && !wasBuild
     ? [buildSource]

@@ -38,7 +38,7 @@ export default function LogsTab() {
 
 type ProgramLogsProps = { version: Squid; params: { code: string; reference: string } }
 
-/** The history, page by page, and new lines as they arrive (spec 2.9, Logs). */
+/** Shows the lines of the past, page by page, and new lines as they arrive (spec 2.9, Logs). */
 function ProgramLogs({ version, params }: ProgramLogsProps) {
   const { order: _, ...filters } = useLogsSearch()
   const { feed, state, logsQuery, key } = useLogFeed(params, filters)
@@ -198,7 +198,7 @@ function LiveIndicator({ live, isFollowing }: { live: LiveStatus; isFollowing: b
   )
 }
 
-/** Returns a function that makes a link to one line, with the filters. It names the organization, so that it can be shared. */
+/** Returns a function that returns the URL of one line, with the current filters. The URL contains the organization, so that users can share it. */
 function useLineLink(reference: string): (id: string) => string {
   const { code } = useOrg()
   const search = useLogsSearch()

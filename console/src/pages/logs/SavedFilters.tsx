@@ -8,7 +8,7 @@ import { isSameFilter, isSavedFilter, keyOf, labelOfSaved, savedFilterOf, search
 
 const useSavedFilters = createLocalList('logFilters', isSavedFilter)
 
-/** Saves the filters of the logs for all versions of the organization, and applies saved ones. */
+/** A menu that saves the current filters of the logs, and applies saved ones. All versions of the organization share the saved filters. */
 export function SavedFilters() {
   const { items, save } = useSavedFilters()
   const current = savedFilterOf(useLogsSearch())

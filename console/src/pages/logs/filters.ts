@@ -23,7 +23,7 @@ export const ranges: TimeRanges = {
   ],
 }
 
-/** Selecting `Info` includes notices, and selecting `Error` includes higher levels, as in the public client. */
+/** The levels that users can select. `Info` includes notices, and `Error` includes higher levels, as in the public client. */
 export const levels: { id: LogLevel; label: string }[] = [
   { id: 'DEBUG', label: 'Debug' },
   { id: 'INFO', label: 'Info' },
@@ -43,10 +43,10 @@ export const levelTones: Record<LogLevel, Tone> = {
   FATAL: 'bad',
 }
 
-/** The levels of lines of a build. */
+/** The levels that lines of a build can have. */
 export const buildLevels = levels.filter(({ id }) => id === 'INFO' || id === 'WARNING' || id === 'ERROR')
 
-/** The pseudo-container that selects the log of a build. The parameter `build` selects the deployment. No container can have this name. */
+/** The value of the parameter `container` that selects the log of a build; the parameter `build` selects the deployment. No container can have this name. */
 export const buildSource = '@build'
 
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/logs')
@@ -54,16 +54,16 @@ export type LogsSearch = SearchOf<typeof route>
 
 export const useLogsSearch = (): LogsSearch => route.useSearch()
 
-/** Changes filters in the URL and removes the linked line. */
+/** Returns a function that changes filters in the URL, and removes the linked line unless `changes` contains one. */
 export function useSetLogsSearch(): SetSearch<LogsSearch> {
   const setSearch = useSetSearch(route)
   return (changes, history) => setSearch({ line: undefined, ...changes }, history)
 }
 
-/** The searched text; `debounceMs`: the delay between the last key and the search. */
+/** The searched text. `debounceMs` is the delay between the last key and the search. */
 export const useLogsText = (debounceMs: number) => useSearchText(route, 'search', debounceMs)
 
-/** The query for the filters in the URL. Around a linked line the time range is ignored. */
+/** The query for the filters in the URL. If the URL links to a line, the time range is ignored. */
 export function logsQueryOf(search: LogsSearch, nowMs: number): LogsQuery {
   const { container, level, search: text, line } = search
   const { from, to } = line ? {} : queryTimes(ranges, search, nowMs)

@@ -18,7 +18,7 @@ test('filters are saved without the linked line and the order, and replace all o
   expect(isSameFilter({ container: ['a'] }, { level: ['a'] })).toBe(false)
 })
 
-test('a saved filter is named by what it selects', () => {
+test('the label of a saved filter lists what it selects', () => {
   expect(labelOfSaved({ container: ['eth'], level: ['ERROR', 'WARNING'], search: 'timeout', range: '1h' })).toBe(
     'eth · Error, Warning · "timeout" · Last hour',
   )
@@ -26,7 +26,7 @@ test('a saved filter is named by what it selects', () => {
   expect(labelOfSaved({ from: '2026-09-02T12:00:00.000Z' })).toBe('2026-09-02T12:00 to … UTC')
 })
 
-test('damaged entries are ignored', () => {
+test('values with invalid or unknown fields are not saved filters', () => {
   for (const value of [null, 7, 'text', { container: 'eth' }, { search: ['a'] }, { line: '7' }])
     expect(isSavedFilter(value)).toBe(false)
   expect(isSavedFilter({ container: ['eth'], search: 'a' })).toBe(true)

@@ -20,7 +20,7 @@ export function savedFilterOf(search: SavedFilter): SavedFilter | null {
   return Object.keys(filter).length > 0 ? filter : null
 }
 
-/** The URL parameters of a saved filter: it replaces all current ones. */
+/** The URL parameters of a saved filter. Those that it does not contain are undefined, so that it replaces all current filters. */
 export const searchOfSaved = (filter: SavedFilter): SavedFilter => ({
   ...Object.fromEntries([...lists, ...texts].map((key) => [key, undefined])),
   ...filter,
@@ -44,7 +44,9 @@ export function labelOfSaved({ container = [], level = [], search, range, from, 
   return [sources.join(', '), levels.join(', '), search && `"${search.trim()}"`, times].filter(Boolean).join(' · ')
 }
 
+/** Whether two filters select the same lines. Their lists must be sorted. */
 export const isSameFilter = (a: SavedFilter, b: SavedFilter): boolean => keyOf(a) === keyOf(b)
 
+/** A text that is the same for equal filters. */
 export const keyOf = (filter: SavedFilter): string =>
   JSON.stringify([...lists, ...texts].map((key) => filter[key] ?? null))

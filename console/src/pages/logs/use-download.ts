@@ -5,7 +5,7 @@ import { saveFile } from '../../lib/save-file.ts'
 import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
 import type { LogsQuery } from './feed/log-feed.ts'
 
-/** Downloads all matching lines as a file. */
+/** Returns a function that downloads all lines that match as a file. */
 export function useDownload(params: { code: string; reference: string }, { filter, from, to }: LogsQuery) {
   const [isPending, setIsPending] = useState(false)
   const download = async () => {

@@ -18,7 +18,7 @@ const noData = 'No data available for the selected time range'
 type Props = {
   metricsQuery: MetricsQuery
   marks: readonly ChartMark[]
-  /** When the version was created, in seconds. */
+  /** When the version was created, in Unix seconds. */
   beginsAt: number
   onZoom: (fromSeconds: number, toSeconds: number) => void
 }

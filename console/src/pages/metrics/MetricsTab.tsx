@@ -96,7 +96,7 @@ function Metrics({ squid: { id, createdAt }, code }: { squid: Pick<Squid, 'id' |
   )
 }
 
-/** Extends a dragged range to whole minutes. */
+/** The URL parameters of a range that the user selected in a chart, extended to whole minutes. */
 function wholeMinutes(fromSeconds: number, toSeconds: number): { from: string; to: string } {
   const at = (minute: number) => new Date(minute * 60_000).toISOString()
   return { from: at(Math.floor(fromSeconds / 60)), to: at(Math.ceil(toSeconds / 60)) }

@@ -45,7 +45,7 @@ test('a bucket without requests is zero in the traffic chart and a gap in the la
   expect(trafficChart(ingress)).toMatchObject({ times: [1, 2, 3].map((n) => Date.parse(hour(n)) / 1000) })
 })
 
-test('charts are empty if no bucket has requests', () => {
+test('the charts of requests are empty if no bucket has requests', () => {
   const ingress = { timeGroup: 'Day' as const, metrics: [ingressPoint(1, '0', '0')] }
   expect([trafficChart(ingress), latencyChart(ingress)].map(isWithoutValues)).toEqual([true, true])
 })

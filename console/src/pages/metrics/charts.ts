@@ -30,8 +30,8 @@ export function totalsOf({ metrics }: Ingress): { valid: number; invalid: number
 }
 
 /**
- * A bucket without requests is drawn as zero, since the gateway counts every request. If all buckets are zero, the
- * chart is empty.
+ * The chart of requests. A bucket without requests is drawn as zero, since the gateway counts every request. If all buckets are zero,
+ * the chart is empty.
  */
 export function trafficChart(ingress: Ingress): ChartData {
   const { valid, invalid } = totalsOf(ingress)
@@ -44,7 +44,7 @@ export function trafficChart(ingress: Ingress): ChartData {
 
 export const trafficScale: ChartScale = { format: formatCount, exact: formatInteger, steps: 'whole', isStacked: true }
 
-/** The spec requires P95 and P99; P50 and P90 are additional and initially hidden. */
+/** The chart of latencies, in ms. The spec requires P95 and P99; P50 and P90 are additional and initially hidden. */
 export const latencyChart = (ingress: Ingress): ChartData =>
   chartOf(ingress, [
     { label: 'P50', kind: 'points', color: 5, isInitiallyHidden: true, value: ({ success }) => success.latency.p50 },
@@ -70,6 +70,7 @@ const limitLine = (label: string, color: number, field: Field) => ({
   kind: 'limit' as const,
 })
 
+/** The chart of used CPU cores. */
 export const cpuChart = (usage: Usage): ChartData =>
   withoutUnknownLimits(
     chartOf(usage, [
@@ -86,6 +87,7 @@ export const cpuScale: ChartScale = {
   exact: (cores) => `${formatDecimal(cores)} ${cores === 1 ? 'core' : 'cores'}`,
 }
 
+/** The chart of used memory, in MB. */
 export const memoryChart = (usage: Usage): ChartData =>
   withoutUnknownLimits(
     chartOf(usage, [

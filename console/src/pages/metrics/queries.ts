@@ -5,7 +5,7 @@ import { callApi } from '../../api/query.ts'
 import { queryTimes, shortenedStartMs, isCustom, type RangeSearch } from '../../components/time-range/time-range.ts'
 import { ranges } from './ranges.ts'
 
-/** Poll interval (spec 9). */
+/** Poll interval of metrics (spec 9). */
 const pollMs = 10_000
 
 export type MetricsQuery = {
@@ -30,6 +30,7 @@ function timesOf({ search, createdAtMs }: MetricsQuery) {
   return startMs === null ? queryTimes(ranges, search, Date.now()) : { from: new Date(startMs).toISOString() }
 }
 
+/** The requests to the version and their latencies, by bucket. */
 export function ingressQuery(metricsQuery: MetricsQuery) {
   const { code, squidId, search } = metricsQuery
   const params = { code, squidId }
@@ -41,6 +42,7 @@ export function ingressQuery(metricsQuery: MetricsQuery) {
   )
 }
 
+/** The CPU and memory that the version used, by bucket. */
 export function usageQuery(metricsQuery: MetricsQuery) {
   const { code, squidId, search } = metricsQuery
   const params = { code, squidId }
@@ -52,7 +54,7 @@ export function usageQuery(metricsQuery: MetricsQuery) {
   )
 }
 
-/** Deployments since the start of the range. */
+/** Deployments of the version since the start of the range, newest first. */
 export function deploymentsQuery(metricsQuery: MetricsQuery) {
   const { code, squidId, search } = metricsQuery
   return qComputed(

@@ -8,15 +8,15 @@ import type { LineStyle } from './lines.ts'
 
 type Props = {
   lines: readonly LineStyle[]
-  /** The only version or line shown; undefined means all. */
+  /** The version or line that is shown alone; undefined if all are shown. */
   only: string | undefined
   onSelect: (only: string | undefined) => void
   onHighlight: (ids: ReadonlySet<string> | undefined) => void
 }
 
 /**
- * One legend for all charts, since a line has the same style in each chart. Hovering over a version or container
- * highlights its lines; clicking on it shows only these lines.
+ * The legend of all charts, in which a line always has the same style. Hovering over a version or container
+ * highlights its lines; clicking it shows only these lines.
  */
 export function Legend({ lines, only, onSelect, onHighlight }: Props) {
   const squids = useMemo(() => [...Map.groupBy(lines, ({ squid }) => squid)], [lines])

@@ -15,7 +15,7 @@ type Props = {
   areAllLoaded: boolean
   shownLines: readonly LineStyle[]
   marks: readonly ChartMark[]
-  /** When the data of the shown lines begins, in seconds. */
+  /** When the data of the shown lines begins, in Unix seconds. */
   beginsAt: number | undefined
   highlighted: ReadonlySet<string> | undefined
   formatTime: (timeMs: number) => string

@@ -57,7 +57,7 @@ export default function MonitoringPage() {
         results.map(({ data }) => data),
         shownLines,
       ) ?? undefined,
-    // The results are a new array at each render; their lines change with their data.
+    // `results` is a new array at each render, so the dependencies are the data of each result.
     // oxlint-disable-next-line react/exhaustive-deps
     [shownLines, ...results.map(({ data }) => data)],
   )
@@ -126,12 +126,12 @@ export default function MonitoringPage() {
   )
 }
 
-/** Below this share of the timeframe, the data is too narrow to read. */
+/** If the data covers less than this share of the timeframe, it is too narrow to read. */
 const narrowShare = 0.25
 
 type FitProps = { beginsAt: number; spanMs: number; onFit: (fromSeconds: number, toSeconds: number) => void }
 
-/** Zooms to the data of new squids, which fill only a small part of the timeframe. */
+/** A button that zooms to the data, shown if all squids are so new that their data covers only a small part of the timeframe. */
 function FitToData({ beginsAt, spanMs, onFit }: FitProps) {
   const age = useTicking((nowMs) => formatSpan(nowMs / 1000 - beginsAt))
   const isNarrow = useTicking((nowMs) => nowMs - beginsAt * 1000 < spanMs * narrowShare)

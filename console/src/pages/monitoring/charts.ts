@@ -9,7 +9,7 @@ export type ChartSpec = {
   scale: ChartScale
   emptyText: string
   heightPx: 200 | 250
-  /** Whether to omit a last bucket that is still being counted, which would look like a drop. */
+  /** Whether to omit the last bucket while it is still being counted, because it would look like a drop. */
   omitsIncompletePoint?: boolean
 }
 

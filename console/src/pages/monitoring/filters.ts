@@ -39,7 +39,7 @@ export function timeSpanOf({ timeframe = defaultTimeframe, from, to }: Monitorin
   return isZoomed ? { from, to } : { timeframe }
 }
 
-/** Both ends of the time span; `toMs` is now for a timeframe. */
+/** The start and end of the time span. A timeframe ends now. */
 export function timesOf(timeSpan: TimeSpan, nowMs: number): { fromMs: number; toMs: number } {
   if ('from' in timeSpan) return { fromMs: Date.parse(timeSpan.from), toMs: Date.parse(timeSpan.to) }
   const { ms } = timeframes.find(({ id }) => id === timeSpan.timeframe) ?? { ms: 24 * hourMs }
@@ -49,19 +49,19 @@ export function timesOf(timeSpan: TimeSpan, nowMs: number): { fromMs: number; to
 /** A shorter zoom would contain too few samples, which are fifteen seconds apart. */
 const minSpanSeconds = 120
 
-/** The URL parameters of a dragged range, extended on both sides to at least two minutes. */
+/** The URL parameters of a range that the user selected in a chart, extended on both sides to at least two minutes. */
 export function zoomTo(fromSeconds: number, toSeconds: number): { from: string; to: string } {
   const paddingSeconds = Math.max(0, minSpanSeconds - (toSeconds - fromSeconds)) / 2
   const iso = (seconds: number) => new Date(Math.round(seconds) * 1000).toISOString()
   return { from: iso(fromSeconds - paddingSeconds), to: iso(toSeconds + paddingSeconds) }
 }
 
-/** The option that selects all versions, with or without tags. `*` is not a valid tag name. */
+/** The id of the option that selects all versions, with or without tags. `*` is not a valid tag name. */
 export const allTags = '*'
 
 /**
- * The selection after a change: either `All tags` or single tags, never both. An empty result means that the change is
- * to be ignored (spec 2.10).
+ * The selection after a change: either `All tags` or single tags, never both. If the result is empty, the caller must ignore the change
+ * (spec 2.10).
  */
 export function nextTags(previous: readonly string[], selected: readonly string[]): string[] {
   const isAllJustSelected = selected.includes(allTags) && !previous.includes(allTags)

@@ -4,7 +4,7 @@ import type { ChartSpec } from './charts.ts'
 import type { ContainerType } from './filters.ts'
 import { allTags } from './filters.ts'
 
-/** A container of a version with its style, which is the same in all charts. */
+/** The line of a container of a version, with its style, which is the same in all charts. */
 export type LineStyle = Omit<Line, 'values'> & { color: number; dash?: Dash }
 
 const colorCount = 6
@@ -31,7 +31,7 @@ const bySquidAndContainer = (a: Line, b: Line): number =>
   typeOrder[typeOf(a.container)] - typeOrder[typeOf(b.container)] ||
   nameCollator.compare(a.container, b.container)
 
-/** A container that is neither a replica of the api or of Hasura nor the database is a processor. */
+/** The type of a container with this name. A container that is neither a replica of the api or of Hasura nor the database is a processor. */
 export function typeOf(container: string): LineType {
   if (/^api(-\d+)?$/.test(container)) return 'api'
   if (/^hasura(-\d+)?$/.test(container)) return 'hasura'
@@ -73,7 +73,7 @@ export function chartDataOf(
   }
 }
 
-/** The time of the first value of the shown lines in any chart, in seconds; null without values. */
+/** The time of the first value of the shown lines in any chart that is not zero, in Unix seconds; null without such values. */
 export function firstValueAt(
   results: readonly (MonitoringResult | undefined)[],
   shownLines: readonly LineStyle[],

@@ -66,7 +66,7 @@ test('all tags and single tags exclude each other, and an empty selection is ign
   expect(nextTags([], ['*'])).toEqual(['*'])
 })
 
-test('lines are sorted by version and container, each with its own style', () => {
+test('lines are sorted by version and container, and up to 24 lines have different styles', () => {
   const processors = Array.from({ length: 24 }, (_, index) => apiSeries('b@v10', `p${index}`))
   const lines = lineStylesOf([
     result(apiSeries('b@v2', 'eth'), apiSeries('b@v2', 'db')),
@@ -118,7 +118,7 @@ test('a chart draws the shown lines with their gaps and can omit an incomplete l
   expect(values(monitoringResultOf(series, 179_999), false)).toEqual([[1, null, 3]])
 })
 
-test('the data begins with the first value of the shown lines that is not zero', () => {
+test('firstValueAt returns the time of the first value of the shown lines that is not zero', () => {
   const crashes = result(apiSeries('a@v1', 'eth', '', [0, 0, 0]))
   const usage = result(apiSeries('a@v1', 'eth', '', [null, 2, 3]), apiSeries('b@v1', 'eth', '', [1, 2, 3]))
   const shown = lineStylesOf([crashes])

@@ -6,13 +6,13 @@ import { callApi } from '../../api/query.ts'
 import { monitoringResultOf } from './result.ts'
 import { timesOf, type TimeSpan } from './filters.ts'
 
-const refetchMs = 30_000
-/** The maximum delay with which samples arrive. */
+const pollMs = 30_000
+/** The maximum time between the measurement of a sample and its arrival in the database. */
 const maxSampleDelayMs = 60_000
 
 /** A span that includes the present is polled; the past does not change. */
 const refetchIntervalOf = (timeSpan: TimeSpan) => () =>
-  timesOf(timeSpan, Date.now()).toMs + maxSampleDelayMs > Date.now() ? refetchMs : false
+  timesOf(timeSpan, Date.now()).toMs + maxSampleDelayMs > Date.now() ? pollMs : false
 
 const queryTimesOf = (timeSpan: TimeSpan) => {
   const { fromMs, toMs } = timesOf(timeSpan, Date.now())
@@ -20,7 +20,7 @@ const queryTimesOf = (timeSpan: TimeSpan) => {
 }
 
 /**
- * The data of one chart. The times are computed at fetch time and are not in the key, so that the previous data stays
+ * The data of one chart. The query computes the times when it is sent, and they are not in its key, so that the previous data stays
  * on screen during a refetch. Structural sharing is off because every value changes.
  */
 export const seriesQuery = (code: string, query: MonitoringQuery, timeSpan: TimeSpan) =>

@@ -1,8 +1,8 @@
 import type { MonitoringSeries } from '@shoal/contract'
 
-/** The result of one query, stored by column: this takes a tenth of the objects of the wire format. */
+/** The result of one query, stored by column, which takes a tenth of the objects of the response. */
 export type MonitoringResult = {
-  /** Start times of the points, in seconds. */
+  /** Start times of the points, in Unix seconds, ascending. */
   times: number[]
   series: Line[]
   /** The time between two points; 0 if there is only one point. */
@@ -11,7 +11,7 @@ export type MonitoringResult = {
   isLastIncomplete: boolean
 }
 
-/** One container of one version. `id` is `name@slot container`. */
+/** The values of one container of one version. `id` is `name@slot container`, `squid` is `name@slot`. */
 export type Line = {
   id: string
   squid: string
@@ -20,7 +20,7 @@ export type Line = {
   values: (number | null)[]
 }
 
-/** Converts the wire format. Series without a name are omitted: their version is being deleted. */
+/** Converts a response. Omits series without a name, because their version is being deleted. `toMs` is the end of the requested time. */
 export function monitoringResultOf(series: readonly MonitoringSeries[], toMs: number): MonitoringResult {
   const namedSeries = series.filter(({ labels }) => labels.squid_name !== '')
   const times = namedSeries[0]?.values.map(({ t }) => t) ?? []

@@ -7,14 +7,14 @@ import { Checkbox } from '../../ui/Checkbox.tsx'
 import { useRespondToInvitations } from './respond-to-invitations.ts'
 import { StepHeading } from './StepHeading.tsx'
 
-/** The pending invitations, initially all selected. Deselected ones are rejected after a confirmation (spec 4). */
+/** Lists the pending invitations, initially all selected. After a confirmation, the user rejects those that are not selected (spec 4). */
 export function InvitationsStep({ invitations }: { invitations: readonly Invitation[] }) {
-  const [unselected, setUnselected] = useState<ReadonlySet<number>>(new Set())
+  const [unselectedIds, setUnselectedIds] = useState<ReadonlySet<number>>(new Set())
   const { isPending, respond } = useRespondToInvitations()
-  const selectedIds = new Set(invitations.map(({ id }) => id).filter((id) => !unselected.has(id)))
-  const rejected = invitations.filter(({ id }) => unselected.has(id))
+  const selectedIds = new Set(invitations.map(({ id }) => id).filter((id) => !unselectedIds.has(id)))
+  const rejected = invitations.filter(({ id }) => unselectedIds.has(id))
 
-  const toggle = (id: number) => setUnselected((current) => current.symmetricDifference(new Set([id])))
+  const toggle = (id: number) => setUnselectedIds((current) => current.symmetricDifference(new Set([id])))
   const acceptSelected = () => respond(invitations, selectedIds)
   const confirmRejections = () =>
     confirm({

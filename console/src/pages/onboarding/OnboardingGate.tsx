@@ -9,8 +9,8 @@ import { lazyPart } from '../../lib/lazy.tsx'
 const Onboarding = lazyPart(() => import('./Onboarding.tsx'))
 
 /**
- * Shows onboarding before the app until the user has responded to invitations (spec 2.2, 4). Skips it for users who
- * have answered the questionnaire and have no invitations, and renders `loading` until that is known.
+ * Shows onboarding instead of the app until the user has responded to invitations (spec 2.2, 4). Users who have answered the
+ * questionnaire and have no invitations do not see onboarding; until that is known, the gate renders `loading`.
  */
 export function OnboardingGate({ loading, children }: { loading: ReactNode; children: ReactNode }) {
   const user = useUser()

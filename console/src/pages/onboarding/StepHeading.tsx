@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { usePageTitle } from '../../components/use-page-title.ts'
 
-/** The number and title of a step. */
+/** The heading of a step, with its number. It also sets the title of the browser tab. */
 export function StepHeading({ step, title, children }: { step: 1 | 2; title: string; children: ReactNode }) {
   usePageTitle(title)
   return (

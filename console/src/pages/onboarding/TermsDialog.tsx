@@ -9,7 +9,7 @@ import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 
-/** Blocks the app until the user accepts the terms. There is no Cancel; closing logs out (spec 2.3, 4). */
+/** A dialog that blocks the app until the user accepts the terms. It has no Cancel button; closing it signs the user out (spec 2.3, 4). */
 export default function TermsDialog() {
   const queryClient = useQueryClient()
   const [isAccepted, setIsAccepted] = useState(false)

@@ -5,7 +5,7 @@ import { TextField } from '../../ui/TextField.tsx'
 import { formOf, isComplete, noAnswers, questions } from './answers.ts'
 import { StepHeading } from './StepHeading.tsx'
 
-/** The questionnaire. Once it is saved, the updated profile makes `Onboarding` show the invitations. */
+/** The questionnaire. When the answers are saved, the session contains them, and `Onboarding` shows the invitations. */
 export function WelcomeStep() {
   const saveAnswers = useApiMutation('user.completeOnboarding', { invalidates: ['user.get'], errorDisplay: 'caller' })
   return (

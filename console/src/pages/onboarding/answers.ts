@@ -18,7 +18,7 @@ export const noAnswers: Answers = {
   customUsage: '',
 }
 
-/** The submitted form: for Other, the custom text replaces the value (spec 3). */
+/** The form to submit. The answer `Other` is replaced by the text that the user entered (spec 3). */
 export function formOf(answers: Answers): OnboardingForm {
   const answerTo = (name: keyof OnboardingForm, custom: keyof Answers) =>
     (answers[name] === 'Other' ? answers[custom] : answers[name]).trim()
@@ -29,4 +29,5 @@ export function formOf(answers: Answers): OnboardingForm {
   }
 }
 
+/** Whether the user has answered all questions. */
 export const isComplete = (answers: Answers): boolean => Object.values(formOf(answers)).every((answer) => answer !== '')

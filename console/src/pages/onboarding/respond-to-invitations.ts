@@ -9,8 +9,8 @@ import { setSetting } from '../../lib/local-settings.ts'
 import { toast } from '../../lib/toasts.ts'
 
 /**
- * Accepts the selected invitations and rejects the others, in parallel. Opens the squids of the first accepted
- * organization; if none was accepted, the pending ones stay on screen (spec 4, 8).
+ * Returns a function that accepts the selected invitations and rejects the others, in parallel. It then opens the squids of the first
+ * organization whose invitation was accepted; if there is none, the pending invitations stay on screen (spec 4, 8).
  */
 export function useRespondToInvitations() {
   const queryClient = useQueryClient()

@@ -59,7 +59,7 @@ const empty = {
   text: 'Running deployments of all organizations are listed here with their current step, the oldest first.',
 }
 
-/** The deployments of all organizations that have not ended. */
+/** The list of the deployments of all organizations that have not ended. */
 export default function DeploymentsTab() {
   return (
     <QueryTable

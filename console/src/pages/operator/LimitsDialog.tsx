@@ -6,7 +6,7 @@ import { toast } from '../../lib/toasts.ts'
 import { Button } from '../../ui/Button.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
-/** Changes how many squids an organization may have. */
+/** Lets an operator change how many squids an organization may have. */
 export function LimitsDialog({ org, onClose }: { org: OperatorOrg; onClose: () => void }) {
   const { code } = org
   const change = useApiMutation('operators.changeLimits', {

@@ -9,7 +9,7 @@ import { MaintenanceDialog } from './dialogs.ts'
 import { openDialog } from '../../components/open-dialog.ts'
 import { usePasswordFirst } from './use-password-first.tsx'
 
-/** Describes the announced maintenance and lets the operator change it. The banner itself is above this page, as on every page. */
+/** Describes the announced maintenance, and lets the operator change it. The banner with the announcement is above this page, as on every page. */
 export function MaintenanceCard() {
   const { maintenance } = useUser()
   const passwordFirst = usePasswordFirst()

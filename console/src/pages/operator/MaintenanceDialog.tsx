@@ -11,7 +11,7 @@ import { fromLocalInput, toLocalInput } from './local-time.ts'
 
 const hourMs = 3_600_000
 
-/** The announced time, or the next full hour. */
+/** The times of the announcement, or the next full hour if there is none. */
 function initialTimes(announced: Maintenance | null) {
   if (announced) return { startsAt: new Date(announced.startsAt), endsAt: new Date(announced.endsAt) }
   const startMs = Math.ceil(Date.now() / hourMs) * hourMs
@@ -20,7 +20,7 @@ function initialTimes(announced: Maintenance | null) {
 
 type Props = { announced: Maintenance | null; onClose: () => void }
 
-/** Announces maintenance, or changes the announcement. Shows a preview of the banner. */
+/** Lets the operator announce maintenance or change the announcement, with a preview of the banner. */
 export function MaintenanceDialog({ announced, onClose }: Props) {
   const announce = useApiMutation('operators.announceMaintenance', {
     invalidates: ['user.get'],

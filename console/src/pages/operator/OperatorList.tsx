@@ -9,7 +9,7 @@ type Row = { id: number }
 
 type Props<T> = Omit<ComponentProps<typeof QueryTable<T>>, 'label' | 'query' | 'idOf'> & {
   route: SearchRoute<`/app/admin/${'organizations' | 'squids' | 'users'}`>
-  /** What each row represents: `squid`. */
+  /** What a row represents, in the singular: `squid`. */
   noun: string
   /** What the search finds: `Squid or organization`. */
   placeholder: string
@@ -20,7 +20,7 @@ type Props<T> = Omit<ComponentProps<typeof QueryTable<T>>, 'label' | 'query' | '
 
 const idOf = ({ id }: Row) => String(id)
 
-/** A list of the whole installation, with a search field and the number of rows that match. */
+/** A list of all organizations, squids or users of the installation, with a search field and the number of rows that match. */
 export function OperatorList<T extends Row>({ route, noun, placeholder, query, children, ...table }: Props<T>) {
   const { text, setText } = useSearchText(route, 'search')
   const { data, ...rest } = query

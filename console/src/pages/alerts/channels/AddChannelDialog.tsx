@@ -26,7 +26,7 @@ const urlHints: Record<NewChannel['type'], string> = {
 
 const initial: NewChannel = { type: 'webhook', name: '', url: '' }
 
-/** Adds a channel. After adding a webhook, the dialog shows its signing secret and ignores clicks outside. */
+/** Adds a channel. After the user has added a webhook, the dialog shows the signing secret, and a click outside does not close it. */
 export default function AddChannelDialog({ code, onClose }: { code: string; onClose: () => void }) {
   const [signingSecret, setSigningSecret] = useState<string | null>(null)
   const add = useApiMutation('alerts.addChannel', {

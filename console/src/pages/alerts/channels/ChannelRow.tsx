@@ -24,7 +24,7 @@ type Props = {
   deniedReason: string | null
 }
 
-/** One channel: its target, the last delivery and its actions. */
+/** One channel in the list, with its target, last delivery and actions. */
 export function ChannelRow({ channel, deniedReason }: Props) {
   const { type, name, isEnabled } = channel
   const [isEditing, setIsEditing] = useState(false)

@@ -22,7 +22,7 @@ export const prefetch: Prefetch = ({ client, org }) => void client.prefetchQuery
 const loadAdd = () => import('./AddChannelDialog.tsx')
 const AddChannelDialog = lazyPart(loadAdd)
 
-/** The list of channels that Shoal notifies. */
+/** The list of the channels to which Shoal sends alerts. */
 export default function ChannelsTab() {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('alerts.write')

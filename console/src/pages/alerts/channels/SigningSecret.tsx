@@ -7,7 +7,7 @@ import { verifySnippet } from './verify-snippet.ts'
 
 type Props = { secret: string; onClose: () => void }
 
-/** Shows the signing secret once, with code that verifies signatures. */
+/** Shows the signing secret, which users cannot see again later, with code that verifies signatures. */
 export function SigningSecret({ secret, onClose }: Props) {
   return (
     <LazyDialog

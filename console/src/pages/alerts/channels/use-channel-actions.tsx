@@ -8,7 +8,7 @@ import { seed } from '../../../api/seed.ts'
 import { actionsOn, useMembership, type ActionOn } from '../../../components/actions.ts'
 import { groupsOf, type ActionGroup } from '../../../ui/action.ts'
 
-const staleQueries: EndpointName[] = ['alerts.listChannels', 'alerts.listDeliveries']
+const invalidates: EndpointName[] = ['alerts.listChannels', 'alerts.listDeliveries']
 
 type ChannelContext = { edit: () => void; remove: () => Promise<unknown> }
 
@@ -35,23 +35,23 @@ type ChannelActions = {
   setEnabled: (isEnabled: boolean) => void
   isTesting: boolean
   test: () => void
-  /** The result of the last test since the page was opened. */
+  /** The delivery of the last test since the page was opened; undefined before the first test and during one. */
   testDelivery: AlertDelivery | undefined
   menu: readonly ActionGroup[]
 }
 
-/** The actions of a channel. `onEdit` must open the form. */
+/** The state and the actions of a channel. `onEdit` must open the form. */
 export function useChannelActions(channel: AlertChannel, onEdit: () => void): ChannelActions {
   const { id, name, isEnabled } = channel
   const { code } = useOrg()
   const call = { params: { code, channelId: String(id) } }
   const change = useApiMutation('alerts.changeChannel', {
-    invalidates: staleQueries,
+    invalidates,
     seeds: (client, changed) => seedChannel(client, code, changed),
   })
-  const test = useApiMutation('alerts.testChannel', { invalidates: staleQueries })
+  const test = useApiMutation('alerts.testChannel', { invalidates })
   const remove = useApiMutation('alerts.removeChannel', {
-    invalidates: staleQueries,
+    invalidates,
     seeds: (client) =>
       seed(client, 'alerts.listChannels', { params: { code } }, (all) => all.filter((other) => other.id !== id)),
     errorDisplay: 'caller',

@@ -15,7 +15,7 @@ type Props = {
   onSave: (value: number) => void
 }
 
-/** The threshold of a rule, saved with Enter or with the button that appears after a change. */
+/** A field for the threshold of a rule. Enter saves it, and so does the button that appears after a change. */
 export function ThresholdForm({ title, bounds, value, isReadOnly, isPending, onSave }: Props) {
   const [text, setText] = useState(String(value))
   const parsed = parseThreshold(text, bounds)

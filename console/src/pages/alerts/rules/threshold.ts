@@ -3,7 +3,7 @@ import { formatInteger } from '../../../lib/format.ts'
 
 type Threshold = NonNullable<(typeof alertRules)[AlertKind]['threshold']>
 
-/** The text that follows the number in the form. */
+/** The unit, as it follows the number in the form. */
 export const unitLabels: Record<Threshold['unit'], string> = {
   minutes: 'min',
   blocks: 'blocks',

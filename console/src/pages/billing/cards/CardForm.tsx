@@ -18,7 +18,7 @@ type Props = {
   onSaved: () => void
 }
 
-/** The payment provider's card form. Afterwards the server saves the payment method and charges unpaid bills. */
+/** The card form of Stripe, or the test form. When the user has entered a card, the server saves the payment method and charges unpaid bills. */
 export function CardForm({ code, replaces, onSaved }: Props) {
   const settings = useQuery(settingsQuery(code))
   const add = useApiMutation('billing.addPaymentMethod', {
@@ -49,6 +49,7 @@ export function CardForm({ code, replaces, onSaved }: Props) {
 
 type CardDialogProps = { title: string; text?: string; code: string; replaces?: string; onClose: () => void }
 
+/** The card form in a dialog. */
 export function CardDialog({ title, text, code, replaces, onClose }: CardDialogProps) {
   return (
     <LazyDialog title={title} isOpen onClose={onClose}>

@@ -11,7 +11,7 @@ import { expiryOf, expiryStateOf } from './card.ts'
 
 type Props = { code: string; method: PaymentMethod; isDefault: boolean; isOnly: boolean }
 
-/** One payment method and its actions. */
+/** One payment method in the list, with its actions. */
 export function PaymentMethodRow({ code, method, isDefault, isOnly }: Props) {
   const [isReplacing, setIsReplacing] = useState(false)
   const { makeDefault, confirmRemove } = usePaymentMethodActions(code, method)

@@ -7,7 +7,7 @@ import { loadStripe, type Elements, type Stripe } from './stripe.ts'
 type Props = { publishableKey: string; clientSecret: string; isSaving: boolean; onSetUp: () => void }
 type Form = { stripe: Stripe; elements: Elements }
 
-/** Stripe's own form, so that card data never reaches this page or our server. */
+/** Stripe's form, in Stripe's frame, so that card data never reaches this page or our server. */
 export default function StripeForm({ publishableKey, clientSecret, isSaving, onSetUp }: Props) {
   const container = useRef<HTMLDivElement>(null)
   const [form, setForm] = useState<Form | null>(null)

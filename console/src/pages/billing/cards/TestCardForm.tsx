@@ -11,7 +11,7 @@ type Props = { code: string; clientSecret: string; isSaving: boolean; onSetUp: (
 
 const emptyFields: CardFields = { number: '', expiry: '', cvc: '' }
 
-/** The card form of an installation without Stripe. It has the same fields; Stripe's test numbers determine the outcome. */
+/** The card form of an installation without Stripe. It has the same fields as Stripe's form, and Stripe's test numbers determine the outcome. */
 export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
   const [challengedCard, setChallengedCard] = useState<Card | null>(null)
   const enterCard = useApiMutation('billing.enterTestCard', {
@@ -112,7 +112,7 @@ export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
   )
 }
 
-/** Formats the value while the user types. The caret stays after the same digit. */
+/** Formats the value of the field while the user types. The caret stays after the same digit. */
 function reformat(input: HTMLInputElement, format: (text: string) => string): void {
   const isAtEnd = input.selectionStart === input.value.length
   const text = format(input.value)

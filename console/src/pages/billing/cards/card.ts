@@ -1,5 +1,7 @@
+/** The fields of the form, as the user types them. */
 export type CardFields = { number: string; expiry: string; cvc: string }
 
+/** A complete card. The number and the code have only digits; the month is 1 to 12, and the year has four digits. */
 export type Card = { number: string; expMonth: number; expYear: number; cvc: string }
 
 /** Groups digits as on a card: `4242 4242 4242 4242`. Drops everything else. */
@@ -8,7 +10,7 @@ export const formatNumber = (text: string): string =>
     .slice(0, maxDigits)
     .replaceAll(/(\d{4})(?=\d)/g, '$1 ')
 
-/** `12 / 30`. Adds the slash and a leading zero, and accepts a year of four digits. */
+/** Formats an expiry as `12 / 30`. Adds the slash and a leading zero, and accepts a year of four digits. */
 export function formatExpiry(text: string): string {
   const digits = digitsOf(text.replace(/^\s*(\d)\s*\//, '0$1/'))
   const padded = /^[2-9]/.test(digits) ? `0${digits}` : digits
@@ -17,9 +19,10 @@ export function formatExpiry(text: string): string {
   return shownYear === '' ? month : `${month} / ${shownYear}`
 }
 
-/** Three or four digits. */
+/** Drops everything but the first four digits. */
 export const formatCvc = (text: string): string => digitsOf(text).slice(0, 4)
 
+/** The maximum length of card numbers (ISO/IEC 7812). */
 const maxDigits = 19
 const digitsOf = (text: string): string => text.replaceAll(/\D/g, '')
 
@@ -54,7 +57,7 @@ export function parseCard(fields: CardFields, nowMs: number): Card | null {
 
 type CardExpiry = { exp_month: number; exp_year: number }
 
-/** A card is valid until the end of its expiry month; `soon` means that it expires within 31 days. */
+/** Whether a card has expired or expires soon. It is valid until the end of its expiry month; `soon` means within 31 days. */
 export function expiryStateOf({ exp_month, exp_year }: CardExpiry, nowMs: number): 'good' | 'soon' | 'expired' {
   const endMs = Date.UTC(exp_year, exp_month)
   if (endMs <= nowMs) return 'expired'

@@ -25,8 +25,8 @@ declare global {
 let stripePromise: Promise<(publishableKey: string) => Stripe> | null = null
 
 /**
- * Loads Stripe.js, which must be loaded from Stripe's own URL.
- * @throws if it cannot be loaded; the next call retries
+ * Loads Stripe.js, which Stripe requires to be loaded from its own URL, and returns the function that creates a client.
+ * @throws if the script cannot be loaded; the next call loads it again
  */
 export function loadStripe(): Promise<(publishableKey: string) => Stripe> {
   stripePromise ??= new Promise((resolve, reject) => {

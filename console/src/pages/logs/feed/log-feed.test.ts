@@ -11,7 +11,7 @@ const entry = (id: number): LogEntry => ({
 })
 const noFilters: LogsQuery = { filter: {}, from: undefined, to: undefined, line: undefined }
 
-/** A fake log. `print` adds lines, `breakStream` ends the stream with an error, `followedAfter` lists the line after which each stream started. */
+/** A fake log. `print` adds lines, `breakStream` ends the stream with an error, `followedAfter` contains the id of the line after which each stream started. */
 function startLog(count: number) {
   const lines = Array.from({ length: count }, (_, i) => entry(i + 1))
   const followedAfter: (string | undefined)[] = []
@@ -52,7 +52,7 @@ afterEach(() => feed.close())
 const ids = () => feed.getState().window.lines.map(({ id }) => Number(id))
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
-test('the feed starts at the end, loads older pages, and follows new lines without a gap', async () => {
+test('the feed starts with the newest lines, loads older pages, and follows new lines without a gap', async () => {
   const log = startLog(25)
   feed = createLogFeed(log.source, noFilters)
   feed.open()

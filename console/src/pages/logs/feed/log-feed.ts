@@ -11,12 +11,13 @@ export type LogSource = {
   follow: (query: FollowQuery, signal: AbortSignal) => AsyncGenerator<LogEntry[]>
 }
 
+/** The lines that a feed reads. Undefined filters and times do not restrict the lines. */
 export type LogsQuery = {
   filter: Pick<FollowQuery, 'container' | 'level' | 'search'>
   from: string | undefined
   /** The end of the range. A feed with an end does not follow new lines. */
   to: string | undefined
-  /** Id of the line to start at; by default the end. */
+  /** Id of the line to start at; by default, the feed starts with the newest lines. */
   line: string | undefined
 }
 
@@ -29,7 +30,7 @@ export type FeedState = {
   window: LogWindow
   live: LiveStatus
   loading: 'older' | 'newer' | null
-  /** Why the last page could not be loaded; null if it was loaded. */
+  /** Why the last requested page could not be loaded; null if it was loaded. */
   pageError: unknown
 }
 
@@ -50,12 +51,13 @@ export type LogFeed = {
 
 /** Minimum interval between updates of the view. */
 const updateIntervalMs = 100
+/** Delay before the stream is opened again. It doubles with each failure in sequence, up to the maximum. */
 const firstRetryMs = 500
 const maxRetryMs = 15_000
 
 const emptyWindow: LogWindow = { lines: [], first: 0, older: null, newer: null }
 
-/** Loads pages at both ends of the window and follows new lines, from `open` to `close`. */
+/** Creates a feed, which loads pages at both ends of the window and follows new lines, from `open` to `close`. */
 export function createLogFeed(source: LogSource, { filter, from, to, line }: LogsQuery): LogFeed {
   let state: FeedState = {
     status: 'loading',
@@ -135,7 +137,7 @@ export function createLogFeed(source: LogSource, { filter, from, to, line }: Log
     }
   }
 
-  /** Shows the first batch immediately and merges batches that follow within the update interval. */
+  /** Returns a function that shows a batch immediately, or, within the update interval, together with the batches that follow. */
   function batchUpdates(signal: AbortSignal) {
     let queued: LogEntry[] = []
     let flushedAtMs = -updateIntervalMs

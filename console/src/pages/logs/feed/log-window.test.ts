@@ -16,7 +16,7 @@ const olderPage = (from: number, to: number, nextPage: string | null = 'more') =
   nextPage,
 })
 
-test('pages arrive newest first, the window is sorted oldest first, and each line keeps its number', () => {
+test('the window is sorted oldest first, although pages are newest first, and each line keeps its number', () => {
   const opened = windowAtEnd(olderPage(7, 9))
   expect(ids(opened.lines)).toEqual([7, 8, 9])
   const extended = withOlder(opened, olderPage(4, 6, null))
@@ -36,7 +36,7 @@ test('a window around a line contains the line once, or not at all if a filter e
   expect(complete.newer).toBeNull()
 })
 
-test('the oldest lines are trimmed unless the user is reading them, and can be reloaded', () => {
+test('the oldest lines are trimmed unless trimming is paused, and can be loaded again', () => {
   const opened = windowAtEnd(olderPage(1, 10, null))
   const untrimmed = withLive(opened, entries(11, maxLines + 9_000), true)
   expect(untrimmed.lines).toHaveLength(maxLines + 9_000)

@@ -1,6 +1,6 @@
 import type { LogEntry } from '@shoal/contract'
 
-/** Cursor of the page beyond an end of the window; null if there is none. */
+/** Cursor of the page before or after the window; null if there are no more lines. `at`: the page begins with the line with this id. */
 export type PageCursor = { nextPage: string } | { at: string } | null
 
 /**
@@ -11,14 +11,14 @@ export type LogWindow = { lines: readonly LogEntry[]; first: number; older: Page
 
 type Page = { logs: readonly LogEntry[]; nextPage: string | null }
 
-/** Maximum number of lines while following. Older ones are trimmed and can be reloaded. */
+/** Maximum number of lines while following. Older ones are removed, and can be loaded again. */
 export const maxLines = 100_000
-/** Lines are trimmed in blocks of this size, since trimming copies the whole window. */
+/** Lines are removed only when at least this many exceed the maximum, because each removal copies the whole window. */
 const trimBatchLines = 5_000
 
 const pageCursorOf = ({ nextPage }: Page): PageCursor => (nextPage === null ? null : { nextPage })
 
-/** The window that shows the newest page. */
+/** The window that contains the newest page. */
 export const windowAtEnd = (page: Page): LogWindow => ({
   lines: page.logs.toReversed(),
   first: 0,
@@ -26,7 +26,7 @@ export const windowAtEnd = (page: Page): LogWindow => ({
   newer: null,
 })
 
-/** The window around a line. Both pages begin with that line if it matches the filter. */
+/** The window around a line: `before` is newest first, and `after` oldest first. Both begin with that line if it matches the filter. */
 export function windowAround(before: Page, after: Page): LogWindow {
   const older = before.logs.toReversed()
   const isDuplicate = older.length > 0 && older.at(-1)?.id === after.logs[0]?.id
@@ -41,7 +41,7 @@ export function windowAround(before: Page, after: Page): LogWindow {
 /** Prepends a page of older lines, which arrives newest first. */
 export function withOlder(window: LogWindow, page: Page): LogWindow {
   const { older } = window
-  // A page at a line begins with that line, which is already loaded.
+  // A page that was requested with `at` begins with that line, which is already loaded.
   const loadedId = older && 'at' in older ? older.at : null
   const olderLines = page.logs.filter(({ id }) => id !== loadedId).toReversed()
   return {
@@ -52,13 +52,14 @@ export function withOlder(window: LogWindow, page: Page): LogWindow {
   }
 }
 
+/** Appends a page of newer lines, which arrives oldest first. */
 export const withNewer = (window: LogWindow, page: Page): LogWindow => ({
   ...window,
   lines: window.lines.concat(page.logs),
   newer: pageCursorOf(page),
 })
 
-/** Appends live lines. Trims the oldest ones when there are too many, unless trimming is paused. */
+/** Appends new lines from the stream. Removes the oldest ones when there are too many, unless trimming is paused. */
 export function withLive(window: LogWindow, entries: readonly LogEntry[], isTrimmingPaused: boolean): LogWindow {
   const lines = window.lines.concat(entries)
   const excess = lines.length - maxLines

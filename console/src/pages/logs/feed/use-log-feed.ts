@@ -8,17 +8,17 @@ import { createLogFeed, type FeedState, type LogFeed, type LogsQuery } from './l
 type Params = { code: string; reference: string }
 type LogFeedHandle = { feed: LogFeed; state: FeedState; logsQuery: LogsQuery; key: string }
 
-/** Loads and follows the lines that match the filters while the component is mounted. `key` identifies version and filters. */
+/** Loads and follows the lines that match the filters while the component is mounted. The returned `key` identifies the version and the filters. */
 export function useLogFeed(params: Params, filters: LogsSearch): LogFeedHandle {
   const key = JSON.stringify({ params, filters })
   const { feed, logsQuery } = useMemo(() => createFeed(key), [key])
   useEffect(() => {
     feed.open()
-    const stopWatching = onConnectionChange(() => {
+    const unsubscribe = onConnectionChange(() => {
       if (disconnectedSinceMs() === null) retryFeed(feed)
     })
     return () => {
-      stopWatching()
+      unsubscribe()
       feed.close()
     }
   }, [feed])
@@ -26,7 +26,7 @@ export function useLogFeed(params: Params, filters: LogsSearch): LogFeedHandle {
   return { feed, state, logsQuery, key }
 }
 
-/** Repeats the request that failed while the server was unreachable. */
+/** Sends the request again that failed because the server was unreachable, if there is one. */
 function retryFeed(feed: LogFeed): void {
   const { status, error, pageError } = feed.getState()
   if (status === 'failed' && isUnreachable(error)) feed.open()

@@ -17,19 +17,21 @@ export const hideContainerClass = 'max-sm:hidden max-xs:inline'
 
 type Props = {
   entry: LogEntry
+  /** The number of the line in the window. */
   number: number
+  /** The row index for screen readers; that of the header is 1. */
   rowIndex: number
   search: string
   isOpen: boolean
   /** Whether the URL links to this line. */
   isTarget: boolean
-  /** Only the hovered row renders buttons: scrolling creates thousands of rows. */
+  /** Only the hovered row renders buttons, because scrolling creates thousands of rows. */
   isHovered: boolean
   /** Whether the message wraps. Otherwise the row shows its first line, truncated. */
   isWrapped: boolean
   isUtc: boolean
   rowPx: number
-  /** Reports the height above `rowPx` of an expanded or wrapped row. */
+  /** Reports by how many pixels an expanded or wrapped row is higher than `rowPx`. */
   onResize: (number: number, px: number) => void
 }
 
@@ -124,7 +126,7 @@ function LineRow(props: Props) {
   )
 }
 
-/** A line is cut after 40 rows, because one may have 256 KB; its details show all of it. */
+/** The message of a line is cut after 40 rows, because it may have 256 KB; the details of the line show all of it. */
 const wrappedText = 'overflow-hidden wrap-anywhere whitespace-pre-wrap'
 const maxWrappedPx = 40 * rowHeights.wide
 

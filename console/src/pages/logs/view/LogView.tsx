@@ -37,7 +37,7 @@ type Props = {
   onResume: () => void
 }
 
-/** The table of lines. */
+/** The table of log lines. */
 export function LogView(props: Props) {
   const { feed, state, order, onOrderChange, search, target, getLink, isFollowing, onFollowingChange, onResume } = props
   const { isWrapped, isUtc } = useDisplay()
@@ -185,7 +185,7 @@ function Scroller({ elementRef, ...rest }: { elementRef: RefObject<HTMLDivElemen
 
 type RemainingRows = { rowsToOlder: number; rowsToNewer: number }
 
-/** Loads more lines before the user reaches an edge. */
+/** Loads more lines before the user reaches the first or the last loaded one. */
 function useLoadMore(
   feed: LogFeed,
   { window: logWindow, loading, status, pageError }: FeedState,
@@ -200,7 +200,7 @@ function useLoadMore(
   }, [feed, shouldLoadOlder, shouldLoadNewer, logWindow])
 }
 
-/** Scrolls to the line that the URL links to, only once. */
+/** Scrolls to the line that the URL links to, once. */
 function useScrollToTarget(
   { status, window: logWindow }: FeedState,
   target: string | undefined,

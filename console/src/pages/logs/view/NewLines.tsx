@@ -13,10 +13,10 @@ type Props = {
   onPress: () => void
 }
 
-/** While paused, a button that jumps to the newest lines. Shows how many are new, if all of them are loaded. */
+/** While the view does not follow new lines, a button that jumps to them. It shows how many there are, if all of them are loaded. */
 export function NewLines({ nextNumber, isFollowing, isEndUnloaded, order, onPress }: Props) {
-  const [firstUnseenNumber, setFirstUnfirstUnseenNumber] = useState(nextNumber)
-  if (isFollowing && firstUnseenNumber !== nextNumber) setFirstUnfirstUnseenNumber(nextNumber)
+  const [firstUnseenNumber, setFirstUnseenNumber] = useState(nextNumber)
+  if (isFollowing && firstUnseenNumber !== nextNumber) setFirstUnseenNumber(nextNumber)
   const count = Math.max(0, nextNumber - firstUnseenNumber)
   if (isFollowing || (count === 0 && !isEndUnloaded)) return null
   const Arrow = order === 'asc' ? ArrowDown : ArrowUp

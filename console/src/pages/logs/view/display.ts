@@ -2,7 +2,7 @@ import { createStore } from '../../../lib/store.ts'
 
 /** How log lines are displayed. Stored in the browser, separately from the settings that every page loads. */
 type Display = {
-  /** Whether long messages and messages of several lines wrap. Otherwise a row shows the first line, truncated. */
+  /** Whether rows show all lines of a message, and long lines wrap. Otherwise a row shows the first line, truncated. */
   isWrapped: boolean
   /** Whether times are in UTC instead of the user's time zone. */
   isUtc: boolean
@@ -20,6 +20,7 @@ function read(): Display {
   }
 }
 
+/** Changes how log lines are displayed, and stores it. */
 export function setDisplay(changes: Partial<Display>): void {
   const changed = { ...display.get(), ...changes }
   localStorage.setItem(key, JSON.stringify(changed))

@@ -8,14 +8,14 @@ test('ANSI colours and other escape sequences are removed', () => {
   expect(withoutAnsi('[32m without escape')).toBe('[32m without escape')
 })
 
-test('a long line of incomplete escape sequences takes little time', () => {
+test('removing incomplete escape sequences from a long line does not take quadratic time', () => {
   const startedMs = performance.now()
   expect(withoutAnsi(`${'\u001b]'.repeat(128_000)}end`)).toContain('end')
   // Quadratic time would be about a minute.
   expect(performance.now() - startedMs).toBeLessThan(10_000)
 })
 
-test('the message is separated from its fields', () => {
+test('the namespace, the message and the fields of a structured line are separated', () => {
   expect(textOf({ payload: 'plain' })).toEqual({ ns: '', message: 'plain', fields: null })
   const payload = { level: 'INFO', ns: 'sqd:rpc', msg: 'slow', url: 'https://a.dev' }
   expect(textOf({ payload })).toEqual({ ns: 'sqd:rpc', message: 'slow', fields: { url: 'https://a.dev' } })
@@ -23,7 +23,7 @@ test('the message is separated from its fields', () => {
   expect(plainLine(line)).toBe('2026-09-02T12:00:00.000Z WARNING eth sqd:rpc slow {"url":"https://a.dev"}')
 })
 
-test('matches are at odd indexes and keep their original case', () => {
+test('text is split so that the matches are at odd indexes, in their original case', () => {
   expect(splitAtMatches('a Needle, a needle', 'needle')).toEqual(['a ', 'Needle', ', a ', 'needle', ''])
   expect(splitAtMatches('1 (a.b) 2', '(a.b)')).toEqual(['1 ', '(a.b)', ' 2'])
   expect(splitAtMatches('anything', '')).toEqual(['anything'])

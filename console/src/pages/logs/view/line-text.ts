@@ -1,6 +1,6 @@
 import type { LogEntry } from '@shoal/contract'
 
-/** The displayed parts of an entry. `fields` are its structured values other than the message. */
+/** The displayed parts of an entry. `ns` is the namespace of its logger, and `fields` are its other structured values; null if there are none. */
 export type LineText = { ns: string; message: string; fields: Record<string, unknown> | null }
 
 // The text of an `ESC ]` sequence contains no escape character: otherwise a line of incomplete sequences would take quadratic time.
@@ -10,6 +10,7 @@ const ansi = /[\u001b\u009b](?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\
 /** Removes ANSI escape sequences. */
 export const withoutAnsi = (text: string): string => (text.includes('\u001b') ? text.replaceAll(ansi, '') : text)
 
+/** Separates the parts of an entry, without ANSI escape sequences. */
 export function textOf({ payload }: Pick<LogEntry, 'payload'>): LineText {
   if (typeof payload === 'string') return { ns: '', message: withoutAnsi(payload), fields: null }
   const { ns, msg, ...fields } = payload

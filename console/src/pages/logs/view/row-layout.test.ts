@@ -22,7 +22,7 @@ test('indexAt returns the row at every offset, even inside and below expanded ro
   )
 })
 
-test('positions beyond the ends map to the first and the last row', () => {
+test('at positions above or below all rows, indexAt returns the first or the last row', () => {
   expect(indexAt(-50, 10, rowHeights.wide, [])).toBe(0)
   expect(indexAt(1e6, 10, rowHeights.wide, [])).toBe(9)
 })

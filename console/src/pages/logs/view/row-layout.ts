@@ -1,10 +1,10 @@
-/** The heights of a collapsed row in pixels: with one line, and with two on phones. */
+/** The heights of a collapsed row in pixels: `wide` with one line, and on phones with two. */
 export const rowHeights = { wide: 22, phone: 44 }
 
 /** The additional height of an expanded or wrapped row, and the sum of the additional heights above it, in pixels. */
 export type ExpandedRow = { index: number; px: number; beforePx: number }
 
-/** Sorts additional heights by the index of their row, and sums them. */
+/** Sorts the additional heights by the index of their row, and computes the sums. */
 export function expandedRowsOf(heights: readonly { index: number; px: number }[]): ExpandedRow[] {
   let beforePx = 0
   return heights
@@ -22,7 +22,7 @@ export function offsetOf(index: number, rowPx: number, expandedRows: readonly Ex
   return index * rowPx + (above ? above.beforePx + above.px : 0)
 }
 
-/** The index of the row at an offset, clamped to the first and last row. */
+/** The index of the row at this offset from the top, in pixels; the first or the last row if the offset is above or below all rows. */
 export function indexAt(px: number, count: number, rowPx: number, expandedRows: readonly ExpandedRow[]): number {
   const above = lastWhere(expandedRows, (row) => row.index * rowPx + row.beforePx + rowPx <= px)
   if (above && px < (above.index + 1) * rowPx + above.beforePx + above.px) return above.index

@@ -12,12 +12,12 @@ import {
 import type { LogWindow } from '../feed/log-window.ts'
 import { expandedRowsOf, indexAt, offsetOf, rowHeights } from './row-layout.ts'
 
-/** The number of rows rendered beyond each edge of the view. */
+/** The number of rows to render above and below the visible ones. */
 const overscanRows = 8
-/** The view counts as scrolled to the end within this distance. */
+/** The view counts as scrolled to the newest line if it is at most this far from it. */
 const atEndPx = 4
 
-/** The width below which a row has two lines: the breakpoint `xs`. */
+/** Matches on screens narrower than the breakpoint `xs`, on which a row has two lines. */
 const phone = matchMedia('(max-width: 599.98px)')
 
 function onPhoneChange(listener: () => void): () => void {
@@ -44,7 +44,7 @@ const noHeights: Heights['pxOf'] = new Map()
 
 /**
  * Computes which rows to render. Collapsed rows have a fixed height, so only expanded and wrapped ones are measured, when
- * they are rendered. The visible lines keep their position while lines are added or removed before them.
+ * they are rendered. The visible lines keep their position when lines are added or removed above them.
  */
 export function useVirtualRows(options: VirtualRowsOptions) {
   const { scroller, window, order, isWrapped, isFollowing, onFollowingChange } = options

@@ -6,7 +6,7 @@ import type { Prefetch } from '../../../api/prefetch.ts'
 import { q } from '../../../api/query.ts'
 import { membershipOf, useDeniedReason } from '../../../components/access.tsx'
 import { useSetSearch } from '../../../components/data-table/url-state.ts'
-import { bringsCode, deploymentTitle } from '../../../components/deployment-title.ts'
+import { deploysCode, deploymentTitle } from '../../../components/deployment-title.ts'
 import { EmptyState } from '../../../components/EmptyState.tsx'
 import { LazySelect } from '../../../components/LazySelect.tsx'
 import { QueryView } from '../../../components/QueryView.tsx'
@@ -89,7 +89,7 @@ function BaselineSelect({ id, value }: { id: string; value: string }) {
   const query = { squidId: String(useVersion().id), limit: '50', logs: 'false' } as const
   const { data = [] } = useQuery(q('deployments.list', { params: { code }, query }))
   const options = data
-    .filter((deployment) => bringsCode(deployment.type) && String(deployment.id) !== id)
+    .filter((deployment) => deploysCode(deployment.type) && String(deployment.id) !== id)
     .map((deployment) => ({ id: String(deployment.id), label: labelOf(deployment) }))
   if (options.length === 0) return null
   return (

@@ -1,4 +1,4 @@
-import { bringsCode, deploymentTitle } from '../../../components/deployment-title.ts'
+import { deploysCode, deploymentTitle } from '../../../components/deployment-title.ts'
 import type { Deployment } from '@shoal/contract'
 import { Link, useParams } from '@tanstack/react-router'
 import { FileDiff } from 'lucide-react'
@@ -47,7 +47,7 @@ function LoadedDeployment({ deployment }: { deployment: Deployment }) {
         </h2>
         <DeploymentChip deployment={deployment} />
         <span className="flex-1" />
-        {bringsCode(deployment.type) && (
+        {deploysCode(deployment.type) && (
           <Link
             from="/squids/$squidName/$squidSlot"
             to="/squids/$squidName/$squidSlot/deployments/$deployId/changes"

@@ -1,5 +1,5 @@
 import { isInProgress, type Deployment } from '@shoal/contract'
-import { bringsCode } from '../../../components/deployment-title.ts'
+import { deploysCode } from '../../../components/deployment-title.ts'
 
 /**
  * Returns the deployment to show as the last one: the one in progress, otherwise the newest that deployed code, which is
@@ -10,5 +10,5 @@ import { bringsCode } from '../../../components/deployment-title.ts'
 export function lastDeploymentOf<D extends Pick<Deployment, 'type' | 'status' | 'failed'>>(
   deployments: readonly D[],
 ): D | null {
-  return deployments.find(isInProgress) ?? deployments.find(({ type }) => bringsCode(type)) ?? deployments[0] ?? null
+  return deployments.find(isInProgress) ?? deployments.find(({ type }) => deploysCode(type)) ?? deployments[0] ?? null
 }
