@@ -8,19 +8,19 @@ import { leanContract } from './build/lean-contract.ts'
 import { shell } from './build/shell.ts'
 import { styleNonce } from './build/style-nonce.ts'
 
-// A few named chunks instead of many small ones, each below the maximum size. The first match wins.
+// The build has a few named chunks instead of many small ones, each below the maximum size. A module is in the first chunk that matches.
 const chunks = [
   {
     name: 'framework',
     test: /rolldown\/runtime|node_modules\/(react|react-dom|scheduler|use-sync-external-store|@tanstack\/(react-router|router-core|history|store|react-store|query-core|react-query))\//,
   },
-  // Form validation. Excludes the contract's files without schemas: they are small, and many pages need them.
+  // Form validation. The contract's files without schemas are excluded, because they are small and many pages need them.
   {
     name: 'schemas',
     test: /node_modules\/zod\/|contract\/src\/(?!alert-labels|alert-rules|api-error|billable|countries|csv|documentation|limits|log-levels|onboarding-answers|operator-sorts|org-code|org-status|permissions|receipt-csv|rpc-token|squid-status|status-page-options|token-scope|url)|src\/components\/(form-schemas|new-password)/,
     includeDependenciesRecursively: false,
   },
-  // Texts that few pages need. Without separate chunks, the bundler would put them into shared ones.
+  // Texts that few pages need. Without these chunks, the bundler would put them into chunks that all pages load.
   { name: 'countries', test: /contract\/src\/countries/ },
   { name: 'bills', test: /contract\/src\/(billable|csv|receipt-csv)/ },
   { name: 'alerts', test: /contract\/src\/alert-rules/ },
@@ -62,7 +62,7 @@ const namedChunks = new RegExp(
   `^(${chunks.map(({ name }) => name).join('|')}|Altcha|CommandPalette|SquidsPage|Graphiql.*|Plot|Turnstile|Tour|babel|driver.*|estree|highlight|jsonMode|ManifestTab|monaco.*|mouseTarget|sentry|standalone|.*worker)$`,
 )
 
-/** The server's settings, for `npm run dev`. */
+/** The server's settings, from which `npm run dev` takes the port of the API. */
 const settings = loadEnv('', import.meta.dirname, 'SHOAL_')
 
 export default defineConfig({
@@ -78,8 +78,8 @@ export default defineConfig({
     compressed(),
   ],
   server: { proxy: { '/api': `http://127.0.0.1:${settings['SHOAL_PORT'] ?? 4000}` } },
-  // Vite detects GraphiQL's workers only in files that are not prebundled. Nor are the dependencies of these files, except
-  // the CommonJS ones listed here.
+  // Vite detects GraphiQL's workers only in files that it does not prebundle. It does not prebundle the dependencies of these files
+  // either, except the CommonJS ones that `include` lists.
   optimizeDeps: {
     exclude: ['graphiql/setup-workers/vite', '@graphiql/react/setup-workers/vite'],
     include: ['graphql-language-service', 'picomatch-browser'].map(
@@ -95,8 +95,7 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         // Every page loads the list of all chunks. To keep it small, hashes have seven characters, the fewest possible, and
-        // only the chunks above and those that tests look for have names.
-
+        // only the chunks above and those that tests search for have names.
         chunkFileNames: ({ name }) => (namedChunks.test(name) ? 'assets/[name]-[hash:7].js' : 'assets/[hash:7].js'),
         codeSplitting: {
           groups: chunks.map((chunk, index) => ({ ...chunk, priority: chunks.length - index })),

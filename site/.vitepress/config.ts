@@ -7,10 +7,10 @@ import { writeInlineScriptHashes } from './build/inline-scripts.ts'
 import { writePages } from './generate/write-pages.ts'
 import { sidebar } from './sidebar.ts'
 
-/** Runs before the first paint, so that a dark page never flashes white. The console defines the key (`local-settings.ts`). */
+/** A script that runs before the first paint, so that a dark page never flashes white. The console defines the key (`local-settings.ts`). */
 const readTheme = `try { if (localStorage.getItem('theme') === 'dark') { document.documentElement.classList.add('dark'); document.documentElement.dataset.theme = 'dark' } } catch {}`
 
-// VitePress lists the pages after it has loaded this file.
+// VitePress lists the pages after it has loaded this file, so the generated ones must exist by then.
 writePages(join(import.meta.dirname, '../pages'))
 
 export default defineConfig({
@@ -26,7 +26,7 @@ export default defineConfig({
   ignoreDeadLinks: 'localhostLinks',
   // The theme has its own switch, which shares its setting with the console.
   appearance: false,
-  // Moves the list of pages from inline scripts, which the content security policy forbids, to a file.
+  // VitePress writes the list of pages to a file instead of inline scripts, which the content security policy forbids.
   metaChunk: true,
   head: [
     ['meta', { name: 'color-scheme', content: 'light dark' }],

@@ -2,7 +2,7 @@ import type { DefaultTheme } from 'vitepress'
 import { apiAreas } from './generate/areas.ts'
 import { operatorPages } from './generate/operator-pages.ts'
 
-/** The pages in reading order. */
+/** The links of the sidebar, in reading order. */
 export const sidebar: DefaultTheme.SidebarItem[] = [
   {
     text: 'Use Shoal',

@@ -1,5 +1,8 @@
 declare global {
-  /** The responses, by URL, to the requests that the head script has sent (`build/head-script.ts`); undefined during development and without a session. */
+  /**
+   * The responses, by URL, to the requests that the head script has sent (`build/head-script.ts`); undefined during development and
+   * without a session.
+   */
   var earlyResponses: { token: string; responses: Map<string, Promise<Response>> } | undefined
 }
 

@@ -46,7 +46,10 @@ type Props<I extends FieldValues, O> = {
   describeError?: (error: unknown) => string
   /** Why the form cannot be submitted with these values; null if it can. */
   disabledReasonOf?: (values: I) => string | null
-  /** Whether leaving the page with unsaved changes needs a confirmation. True by default; false for forms with nothing to lose, such as the sign-in form. */
+  /**
+   * Whether leaving the page with unsaved changes needs a confirmation. True by default; false for forms with nothing to lose, such as
+   * the sign-in form.
+   */
   isGuarded?: boolean
   /** A full-width submit button, as on the sign-in pages. */
   isWide?: boolean

@@ -23,7 +23,10 @@ export type ActionOn<S, C> = {
   impossibleReason?: (subject: S, context: C) => string | null
   /** Why the action cannot run now; null if it can. */
   disabledReason?: (subject: S, context: C) => string | null
-  /** The confirmation before the action runs. The dialog stays open until the promise of `run` is fulfilled, and shows the error if it is rejected. */
+  /**
+   * The confirmation before the action runs. The dialog stays open until the promise of `run` is fulfilled, and shows the error if it is
+   * rejected.
+   */
   confirm?: (subject: S, context: C) => Pick<ConfirmRequest, 'title' | 'body' | 'confirmLabel' | 'typedName'>
   run: (subject: S, context: C) => unknown
 }

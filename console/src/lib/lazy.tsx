@@ -6,7 +6,10 @@ export const isMissingCode = (error: unknown): boolean =>
   error instanceof Error &&
   /dynamically imported module|Importing a module script failed|Unable to preload CSS/.test(error.message)
 
-/** After a failure, the code of a part is not loaded again for this time: React renders the part again before it shows the error, and would load the code again immediately. */
+/**
+ * After a failure, the code of a part is not loaded again for this time: React renders the part again before it shows the error, and
+ * would load the code again immediately.
+ */
 const failedMs = 1000
 
 /** Like `lazy` of React, but loads the code again when the part is rendered after a failure, which `lazy` never does. */

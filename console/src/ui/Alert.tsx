@@ -6,7 +6,7 @@ import { cx } from './classes.ts'
 export type AlertTone = 'info' | 'good' | 'warn' | 'bad'
 
 const icons = { info: Info, good: CircleCheck, warn: TriangleAlert, bad: CircleAlert }
-const soft = {
+const toneClasses = {
   info: 'bg-info-soft border-info',
   good: 'bg-good-soft border-good',
   warn: 'bg-warn-soft border-warn',
@@ -21,14 +21,18 @@ export function Alert({ tone, title, children, action, className }: Props) {
   return (
     <div
       role={tone === 'bad' ? 'alert' : 'status'}
-      className={cx('flex flex-wrap items-start gap-2.5 rounded-r-md border-l-2 px-3.5 py-2.5', soft[tone], className)}
+      className={cx(
+        'flex flex-wrap items-start gap-2.5 rounded-r-md border-l-2 px-3.5 py-2.5',
+        toneClasses[tone],
+        className,
+      )}
     >
       <Icon size={16} aria-hidden className={cx('mt-0.5 shrink-0', toneText[tone])} />
       <div className="min-w-0 flex-1 basis-60">
         {title && <p className={cx('font-medium', toneText[tone])}>{title}</p>}
         {children && <div className="text-ink">{children}</div>}
       </div>
-      {/* Where the text would become too narrow beside the action, the action moves below. */}
+      {/* If the text beside the action would be too narrow, the action is below the text. */}
       {action && <div className="flex flex-wrap gap-2">{action}</div>}
     </div>
   )

@@ -6,7 +6,7 @@ const kindClasses = {
   organization: 'rounded-md bg-accent text-on-accent text-xs',
 }
 
-/** `Mira Kovač` is MK, `acme-labs` is AL, `mira@acme.dev` is MI. */
+/** The initials of a name: MK for `Mira Kovač`, AL for `acme-labs`, MI for `mira@acme.dev`. */
 function initialsOf(name: string): string {
   const words = name
     .replace(/@.*/, '')
@@ -18,7 +18,7 @@ function initialsOf(name: string): string {
 
 type Props = { name: string; url?: string | null; kind?: keyof typeof kindClasses; size?: 24 | 26 }
 
-/** Round for a person, square for an organization. Decorative, since the name is next to it. */
+/** A picture or initials, round for a person and square for an organization. Hidden from screen readers, because the name is next to it. */
 export function Avatar({ name, url, kind = 'person', size = 26 }: Props) {
   // A picture may fail to load: providers delete old ones, and the content security policy allows only the providers' hosts.
   const [failedUrl, setFailedUrl] = useState<string | null>(null)
@@ -28,7 +28,7 @@ export function Avatar({ name, url, kind = 'person', size = 26 }: Props) {
     kindClasses[kind],
   )
   return (
-    // Drawn with CSS, so that screen readers do not read "MK Mira Kovač".
+    // CSS draws the initials, so that screen readers do not read "MK Mira Kovač".
     <span
       aria-hidden
       data-initials={shownUrl ? '' : initialsOf(name)}

@@ -21,7 +21,7 @@ export function Label({ tone = 'neutral', children }: { tone?: Tone; children: R
   )
 }
 
-/** A tag of a squid version, cut where it has no room. */
+/** A tag of a version, truncated if there is no room. `isMain` is true for the tags of production. */
 export function Tag({ isMain = false, children }: { isMain?: boolean; children: string }) {
   return (
     <span
@@ -36,7 +36,7 @@ export function Tag({ isMain = false, children }: { isMain?: boolean; children: 
   )
 }
 
-/** A toggle for filters. */
+/** A button that turns a filter on and off. */
 export function Chip({ isOn, className, ...button }: ComponentProps<'button'> & { isOn: boolean }) {
   return (
     <button

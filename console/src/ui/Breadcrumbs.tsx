@@ -1,6 +1,6 @@
 import { Children, type ReactNode } from 'react'
 
-/** Breadcrumb links, outermost first, then the name of the page. */
+/** The links to the parents of a page, outermost first. */
 export function Breadcrumbs({ children }: { children: ReactNode }) {
   return (
     <nav aria-label="Breadcrumb" className="mb-0.5">

@@ -22,7 +22,7 @@ const variants: Record<ButtonVariant, string> = {
 
 const sizes: Record<ButtonSize, string> = { 28: 'h-7 px-2.5 text-sm', 32: 'h-8 px-3', 36: 'h-9 px-3.5 text-md' }
 
-/** The classes of a button, for links styled as one. */
+/** The classes of a button, for links that have its appearance. */
 export function buttonClass(variant: ButtonVariant = 'secondary', size: ButtonSize = 32): string {
   return cx(base, variants[variant], sizes[size])
 }
@@ -38,7 +38,7 @@ export type ButtonProps = Omit<ComponentProps<'button'>, 'disabled'> & {
   disabledReason?: string | null
 }
 
-/** A native button. Disabled ones stay focusable, so that keyboard users can read the reason. */
+/** A native button. It stays focusable while it is disabled, so that keyboard users can read the reason. */
 export function Button({
   variant = 'secondary',
   size = 32,

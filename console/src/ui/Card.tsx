@@ -21,9 +21,9 @@ export function Card({ title, aside, children, className, isPadded = false }: Pr
 export type KeyValueRow = {
   label: string
   value: ReactNode
-  /** The value has its own padding. */
+  /** True if the value has its own padding. */
   isFlush?: boolean
-  /** The sum of the rows above. */
+  /** True if the value is the sum of the rows above. */
   isTotal?: boolean
 }
 

@@ -5,6 +5,7 @@ import { CopyButton } from './CopyButton.tsx'
 type Props = {
   /** The text to copy. */
   code: string
+  /** Names the text in the label of the copy button: `command`. */
   what: string
   /** The displayed code, if it differs. */
   children?: ReactNode

@@ -21,12 +21,12 @@ export type CommandGroup = { title: string; actions: readonly Action[]; isMono?:
 
 type Props = {
   label: string
-  /** The groups for the typed text. The list shows only the enabled actions that contain the text. */
+  /** The groups for the typed text. Of their actions, the list shows those that are enabled and whose label contains the text. */
   groupsFor: (text: string) => readonly CommandGroup[]
   onClose: () => void
 }
 
-/** A command palette: typing filters, Enter runs the selected command. */
+/** A command palette: the typed text filters the commands, and Enter runs the selected one. */
 export function CommandList({ label, groupsFor, onClose }: Props) {
   const [text, setText] = useState('')
   const { contains } = useFilter({ sensitivity: 'base' })
@@ -48,7 +48,7 @@ export function CommandList({ label, groupsFor, onClose }: Props) {
               />
               <Kbd keys="Esc" />
             </SearchField>
-            {/* The focus stays in the search field, so the list needs its own tab stop for scrolling. */}
+            {/* The focus stays in the search field, so the list needs a separate tab stop for scrolling. */}
             <div tabIndex={0} className="max-h-[52vh] overflow-auto p-1.5 -outline-offset-2">
               <Menu
                 aria-label={label}

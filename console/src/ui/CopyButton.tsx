@@ -5,7 +5,7 @@ import { IconButton } from './IconButton.tsx'
 
 const confirmationMs = 1500
 
-/** Copies `text` and briefly confirms it. `what` names the text: `Copy endpoint`. */
+/** A button that copies `text` and briefly confirms it. `what` names the text in the label: `Copy endpoint`. */
 export function CopyButton({ text, what, size = 28 }: { text: string; what: string; size?: 28 | 32 }) {
   const { isCopied, copy } = useCopy(text)
   return (
@@ -23,7 +23,7 @@ export function CopyButton({ text, what, size = 28 }: { text: string; what: stri
   )
 }
 
-/** For copy buttons with another appearance. */
+/** The state of a copy button with another appearance, and its click handler. */
 export function useCopy(text: string): { isCopied: boolean; copy: () => void } {
   const [copiedAt, setCopiedAt] = useState(0)
   useEffect(() => {
@@ -37,7 +37,7 @@ export function useCopy(text: string): { isCopied: boolean; copy: () => void } {
   }
 }
 
-/** An identifier, URL or token with a copy button. Long ones scroll. */
+/** An identifier, URL or token with a copy button. A long text scrolls. */
 export function CopyField({ text, what }: { text: string; what: string }) {
   return (
     <div className="flex h-8 min-w-0 items-center rounded-md border border-line bg-subtle pr-0.5">

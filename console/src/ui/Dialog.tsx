@@ -7,7 +7,7 @@ import { IconButton } from './IconButton.tsx'
 type Props = {
   title: string
   isOpen: boolean
-  /** Called for the close button, Escape and a click outside; for the last two only while `isDismissable`. */
+  /** Called when the user presses the close button, presses Escape or clicks outside; the last two only while `isDismissable`. */
   onClose: () => void
   isDismissable?: boolean
   /** `alertdialog` is for confirmations. */

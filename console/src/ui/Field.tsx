@@ -26,11 +26,11 @@ export const labelClass = 'text-sm font-medium text-ink'
 export const descriptionClass = 'text-xs text-ink-3'
 export const errorClass = 'text-xs text-bad'
 
-/** Border, background and states of every input and select. */
+/** Classes for the border, background and states of every input and select. */
 export const controlClass =
   'w-full rounded-md border border-control bg-canvas text-ink transition-colors not-disabled:hover:border-ink-3 focus-visible:-outline-offset-1 disabled:border-line disabled:bg-subtle disabled:text-ink-3 [&[readonly]]:border-line [&[readonly]]:bg-subtle aria-invalid:border-bad data-invalid:border-bad'
 
-/** Label, control, then the error or the description: the field keeps its height when one replaces the other. */
+/** A label, a control, and the error or the description. One replaces the other, so that the field keeps its height. */
 export function Field({ id, children, ...texts }: FieldTexts & { id: string; children: ReactNode }) {
   const { label, isLabelHidden, description, error, labelAction, className } = texts
   return (
@@ -47,6 +47,7 @@ export function Field({ id, children, ...texts }: FieldTexts & { id: string; chi
   )
 }
 
+/** The error of a field, or its description if there is no error. Its element has the id that `useFieldIds` refers to. */
 export function FieldNote({
   id,
   description,

@@ -16,7 +16,7 @@ export type MenuProps = {
   header?: ReactNode
 }
 
-/** A menu that opens next to any element; the trigger is a plain button of the caller (`MenuButton`, a table row). */
+/** A menu that opens next to any element. The caller renders the trigger, a plain button (`MenuButton`, a row of a table). */
 export default function Menu({
   label,
   groups,

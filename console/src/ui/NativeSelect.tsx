@@ -7,8 +7,7 @@ import { type Option } from './control-classes.ts'
 type Props = FieldTexts & { options: readonly Option[]; placeholder?: string } & ComponentProps<'select'>
 
 /**
- * The browser's own select: it has type-ahead, a native picker on phones, and autofill. Accepts the result of a
- * form's `register`.
+ * A native select element, which has type-ahead, a native picker on phones, and autofill. Accepts the result of a form's `register`.
  */
 export function NativeSelect({
   label,

@@ -10,7 +10,7 @@ type Props = {
   className?: string
 }
 
-/** A progress bar. The caller writes the number next to it. */
+/** A progress bar. It shows no number; the caller shows the number next to it. */
 export function ProgressBar({ label, ratio, tone = 'info', className }: Props) {
   const percent = Math.round(Math.min(1, Math.max(0, ratio)) * 100)
   return (

@@ -11,7 +11,7 @@ type Props = {
   className?: string
 }
 
-/** Filters while the user types. Escape or the cross clears the text. `/` focuses the page's first search field. */
+/** A search field. Escape and the button in the field clear the text. The hotkey `/` focuses the page's first search field. */
 export function SearchField({ label, value, onChange, placeholder = label, className }: Props) {
   const input = useRef<HTMLInputElement>(null)
   const clear = () => {

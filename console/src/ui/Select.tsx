@@ -13,12 +13,15 @@ type FieldAppearance = {
   error?: string | undefined
   isDisabled?: boolean
   className?: string
-  /** Opens the options when the select is mounted: it replaces a button that the user has just pressed. */
+  /** Opens the options when the select is mounted, because the select replaces a button that the user has just pressed. */
   isInitiallyOpen?: boolean
   onOpenChange?: (isOpen: boolean) => void
 }
 
-/** Whether the options are open. They open only after the trigger has the focus, which returns to it when they close. */
+/**
+ * Whether the options are open. They open only after the trigger has received the focus, so that the focus returns to the trigger when
+ * they close.
+ */
 function useOpening({ isInitiallyOpen = false, onOpenChange }: FieldAppearance) {
   const [isOpen, setIsOpen] = useState(false)
   useEffect(() => {
@@ -81,7 +84,7 @@ type MultiProps<Id extends string> = FieldAppearance & {
   none: string
 }
 
-/** A select for several options; empty means no filter. */
+/** A select for several options. An empty selection means that nothing is filtered. */
 export function MultiSelect<Id extends string>({ options, value, onChange, none, ...appearance }: MultiProps<Id>) {
   const opening = useOpening(appearance)
   return (

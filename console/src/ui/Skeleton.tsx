@@ -5,7 +5,7 @@ export function Skeleton({ className }: { className: string }) {
   return <span aria-hidden className={cx('skeleton block', className)} />
 }
 
-// Uneven widths look like text.
+// Lines of different widths look like text.
 const widths = ['w-2/5', 'w-3/5', 'w-1/2', 'w-2/3', 'w-1/3']
 
 /** Placeholder lines of a table or list. `rowClass` sets the height. */

@@ -1,4 +1,4 @@
-/** A spinner for buttons; pages show a skeleton instead. */
+/** A spinner for buttons and steps. Pages that load show a skeleton instead. */
 export function Spinner({ size = 14 }: { size?: number }) {
   return (
     <svg

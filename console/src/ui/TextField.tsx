@@ -10,7 +10,7 @@ type Props = TextFieldOwnProps &
 
 const heights = { 32: 'h-8 px-2.5', 36: 'h-9 px-3 text-md' }
 
-/** A single-line input. Accepts the result of a form's `register`. Passwords have a button that shows them. */
+/** A single-line input. Accepts the result of a form's `register`. An input for a password has a button that shows the password. */
 export function TextField({
   label,
   isLabelHidden,

@@ -15,16 +15,17 @@ import { IconButton } from './IconButton.tsx'
 export type ToastContents = { tone: AlertTone; title: string; message?: string }
 
 const icons = { info: Info, good: CircleCheck, warn: TriangleAlert, bad: CircleAlert }
-/** Long enough to read twice. Errors stay until the user closes them. */
+/** How long a toast is shown, which suffices to read it twice. Errors stay until the user closes them. */
 const shownMs = 6000
 
 const queue = new ToastQueue<ToastContents>({ maxVisibleToasts: 4 })
 
+/** Shows a toast in the region. */
 export function showToast(toast: ToastContents): void {
   queue.add(toast, toast.tone === 'bad' ? {} : { timeout: shownMs })
 }
 
-/** The region where toasts appear; F6 focuses it. */
+/** The region in which toasts appear. F6 focuses it. */
 export default function ToastRegion() {
   return (
     <AriaToastRegion

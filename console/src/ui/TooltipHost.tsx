@@ -1,13 +1,15 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 
 const openAfterMs = 350
+/** The time in which the pointer can move from the element to the tooltip. */
+const closeAfterMs = 80
 const gapPx = 6
 
 type Shown = { text: string; target: HTMLElement }
 
 /**
- * The only tooltip of the page. Any element with `data-tip` shows it on hover and keyboard focus, so a table of a
- * thousand rows costs nothing. The tooltip can be hovered, and Escape closes it (WCAG 1.4.13).
+ * The only tooltip of the page. It shows the text in `data-tip` of the element that the pointer is over or that has the keyboard focus, so
+ * that tooltips in a table of a thousand rows cost nothing. The pointer may move onto the tooltip, and Escape closes it (WCAG 1.4.13).
  */
 export function TooltipHost() {
   const [shown, setShown] = useState<Shown | null>(null)
@@ -27,7 +29,7 @@ export function TooltipHost() {
       if (!(target instanceof Element) || tooltip.current?.contains(target)) return
       const tipTarget = target.closest<HTMLElement>('[data-tip]')
       clearTimeout(timer)
-      if (!tipTarget) timer = window.setTimeout(hide, 80)
+      if (!tipTarget) timer = window.setTimeout(hide, closeAfterMs)
       else if (pointerType !== 'touch') timer = window.setTimeout(showHovered, openAfterMs, tipTarget)
     }
     const onFocus = ({ target }: FocusEvent) => {
@@ -42,7 +44,7 @@ export function TooltipHost() {
     document.addEventListener('focusout', hide, options)
     document.addEventListener('pointerdown', hide, options)
     document.addEventListener('keydown', onKeyDown, options)
-    // Keeps the timer: a scroll may end just after the pointer has reached a target, whose tooltip then still opens.
+    // Scrolling does not clear the timer: if a scroll ends just after the pointer has reached an element, its tooltip still opens.
     document.addEventListener('scroll', close, options)
     return () => {
       listeners.abort()
@@ -57,7 +59,7 @@ export function TooltipHost() {
     const centred = targetRect.left + targetRect.width / 2 - width / 2
     const above = targetRect.top - height - gapPx
     tooltip.current.style.left = `${Math.max(8, Math.min(centred, window.innerWidth - width - 8))}px`
-    // The fields of a form are above its button.
+    // The tooltip of a submit button is below it, because the fields of the form are above.
     const isBelow = above < 8 || shown.target.matches('[type=submit]')
     tooltip.current.style.top = `${isBelow ? targetRect.bottom + gapPx : above}px`
     if (shown.target.hasAttribute('aria-description') || shown.target.getAttribute('aria-label') === shown.text)

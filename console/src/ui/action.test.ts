@@ -3,7 +3,7 @@ import { groupsOf, type Action } from './action.ts'
 
 const action = (label: string, more: Partial<Action> = {}): Action => ({ label, run: () => {}, ...more })
 
-test('a menu shows headings first and dangerous actions last, each in their own group', () => {
+test('actions with a section are the first groups of a menu, and dangerous actions the last', () => {
   const groups = groupsOf([
     action('Delete', { isDanger: true }),
     action('Copy'),

@@ -1,20 +1,20 @@
 import type { LucideIcon } from 'lucide-react'
 import type { ReactElement, ReactNode } from 'react'
 
-/** Something that the user can do now: an entry of a menu, a button, a command of the palette or a shortcut. */
+/** An action of the user: an entry of a menu, a button, a command of the palette or a shortcut. */
 export type Action = {
   label: string
-  /** Only if another action of the menu may have the same label. */
+  /** Necessary only if another action of the menu may have the same label. */
   id?: string
   icon?: LucideIcon | ReactElement
-  /** The keys of its shortcut, as in `Hotkey`. */
+  /** The keys of the action's shortcut, as in `Hotkey`. */
   keys?: string
   /** Shown on the right in menus: a shortcut, a check mark, a plan. */
   hint?: ReactNode
-  /** The heading under which menus show it. */
+  /** The heading under which menus show the action. */
   section?: string
   isDanger?: boolean
-  /** Why it is disabled; null or undefined if it is enabled. */
+  /** Why the action is disabled; null or undefined if it is enabled. */
   disabledReason?: string | null
   run: () => void
 }

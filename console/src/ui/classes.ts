@@ -1,2 +1,2 @@
-/** Joins class names, skipping empty ones. */
+/** Joins class names. Omits empty and missing ones. */
 export const cx = (...names: (string | false | null | undefined)[]): string => names.filter(Boolean).join(' ')

@@ -2,8 +2,8 @@
 export const copyRefused = 'copyrefused'
 
 /**
- * Copies text. Call it from the handler of a click or key, since browsers allow copying only there. Resolves to whether
- * the text was copied.
+ * Copies text. Call this from a click or key handler, since browsers allow copying only there. The promise is fulfilled with true if the
+ * text was copied, otherwise with false.
  */
 export async function copyText(text: string): Promise<boolean> {
   const isCopied = (await writeToClipboard(text)) || copyBySelection(text)
@@ -11,7 +11,7 @@ export async function copyText(text: string): Promise<boolean> {
   return isCopied
 }
 
-/** Browsers have no `navigator.clipboard` on pages that were loaded over plain HTTP. */
+/** Copies with `navigator.clipboard`, which browsers do not provide on pages that were loaded over plain HTTP. */
 async function writeToClipboard(text: string): Promise<boolean> {
   const { clipboard } = navigator as { clipboard?: Clipboard }
   if (!clipboard) return false
@@ -22,8 +22,8 @@ async function writeToClipboard(text: string): Promise<boolean> {
 }
 
 /**
- * Copies over plain HTTP. Selects an element instead of focusing a field, because an open dialog moves
- * the focus back. Keeps the user's selection.
+ * Copies on pages that were loaded over plain HTTP. Selects the text of an element instead of focusing a field, because an open dialog
+ * would move the focus back. Restores the user's selection.
  */
 function copyBySelection(text: string): boolean {
   const selection = getSelection()

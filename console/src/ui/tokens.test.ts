@@ -6,7 +6,7 @@ const [light = '', dark = ''] = css.split("[data-theme='dark']")
 const colorsOf = (block: string) =>
   Object.fromEntries([...block.matchAll(/--([\w-]+): (#[0-9a-f]{6})/g)].map(([, name, hex]) => [name, hex]))
 
-/** WCAG 2.2, relative luminance. */
+/** The relative luminance of a colour (WCAG 2.2). */
 function luminance(hex: string): number {
   const [r = 0, g = 0, b = 0] = [1, 3, 5].map((start) => {
     const part = Number.parseInt(hex.slice(start, start + 2), 16) / 255
@@ -45,6 +45,6 @@ describe.each([
 
   test.each(text)('text %s on %s', (ink, on) => expect(contrastOf(ink, on)).toBeGreaterThanOrEqual(4.5))
   test.each(edges)('edge %s on %s', (edge, on) => expect(contrastOf(edge, on)).toBeGreaterThanOrEqual(3))
-  test('both themes define the whole scale', () =>
+  test('the dark theme defines the same colours as the light one', () =>
     expect(Object.keys(colorsOf(dark)).sort()).toEqual(Object.keys(colorsOf(light)).sort()))
 })

@@ -1,6 +1,7 @@
-/** Semantic colours. */
+/** The semantic colours of statuses and messages. */
 export type Tone = 'neutral' | 'accent' | 'good' | 'warn' | 'bad' | 'info'
 
+/** Classes for text in a tone. */
 export const toneText: Record<Tone, string> = {
   neutral: 'text-ink-3',
   accent: 'text-accent',
@@ -10,6 +11,7 @@ export const toneText: Record<Tone, string> = {
   info: 'text-info',
 }
 
+/** Classes for text in a tone on a soft background in that tone. */
 export const toneSoft: Record<Tone, string> = {
   neutral: 'bg-muted text-ink-2',
   accent: 'bg-accent-soft text-accent',

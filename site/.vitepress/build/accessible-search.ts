@@ -1,6 +1,6 @@
 const searchBox = '/theme-default/components/VPLocalSearchBox.vue'
 
-/** Parts of the template of VitePress, each with its replacement. */
+/** Parts of the template of the search dialog, each with its replacement. */
 const replacements = [
   // VitePress gives the dialog the role of a button, whose name would then be the whole content of the dialog.
   [
@@ -32,7 +32,10 @@ const replacements = [
   }),
 ] as const
 
-/** Corrects the roles in the search dialog of VitePress. Fails the build if VitePress has changed the dialog: then review the corrections. */
+/**
+ * A plugin that corrects the roles in the search dialog of VitePress. It fails the build if VitePress has changed the dialog, so that a
+ * developer reviews the corrections.
+ */
 export const accessibleSearch = () => ({
   name: 'accessible-search',
   enforce: 'pre' as const,

@@ -5,7 +5,10 @@ import { create } from 'tar'
 const examples = join(import.meta.dirname, '../../../examples')
 const name = 'erc20-transfers'
 
-/** Writes the archive of the example squid, which users download from the first page. The same sources produce the same archive. */
+/**
+ * Writes the archive of the example squid, for which the first page has the download command, to a folder. The same sources result in the
+ * same archive.
+ */
 export async function packExample(folder: string): Promise<void> {
   const isSource = (path: string) =>
     !/\/(node_modules|lib|builds)(\/|$)/.test(path) && statSync(join(examples, path)).isFile()

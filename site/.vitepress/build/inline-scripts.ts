@@ -5,8 +5,8 @@ import { join } from 'node:path'
 const inlineScript = /<script(?![^>]*\bsrc=)[^>]*>([\s\S]*?)<\/script>/g
 
 /**
- * Writes `csp.json` with the hashes of all inline scripts of the pages in a folder. The server adds them to its content security policy,
- * so that only the inline scripts of this build run.
+ * Writes `csp.json` with the hashes of all inline scripts of the pages in a folder. The server adds the hashes to its content security
+ * policy, so that only the inline scripts of this build run.
  */
 export function writeInlineScriptHashes(folder: string): void {
   const scripts = new Set<string>()

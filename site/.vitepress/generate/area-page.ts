@@ -15,7 +15,10 @@ type Operation = {
 
 const paths = openApi(contract, '')['paths'] as Record<string, Record<string, Operation>>
 
-/** Returns the Markdown of the page about one area of the API: its endpoints in the server's OpenAPI document, without their short paths. */
+/**
+ * Returns the Markdown of the page about one area of the API, with all its endpoints in the server's OpenAPI document. Aliases with short
+ * paths are omitted.
+ */
 export function areaPage(area: string): string {
   const title = apiAreas.find(({ name }) => name === area)?.title ?? area
   const sections = Object.entries(paths).flatMap(([path, methods]) =>

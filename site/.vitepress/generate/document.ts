@@ -5,8 +5,8 @@ import { operatorPages } from './operator-pages.ts'
 const docs = join(import.meta.dirname, '../../../docs')
 
 /**
- * Returns the Markdown of a document below `docs/` as a page of the site. Links between such documents lead to their pages; a link to
- * another file of the repository becomes its path. Text in code stays as it is.
+ * Returns the Markdown of a document below `docs/` as a page of the site. A link to a document that has a page becomes a link to that page;
+ * a link to another file of the repository becomes the path of the file. Text in code is unchanged.
  */
 export function readDocument(file: string): string {
   const text = readFileSync(join(docs, file), 'utf8')

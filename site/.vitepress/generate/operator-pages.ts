@@ -1,4 +1,4 @@
-/** Documents of the repository that are also pages of the site. `file` is the path below `docs/`. The build reads the documents there. */
+/** Documents of the repository that are pages of the site, too. `file` is the path below `docs/`, from which the build reads the document. */
 export const operatorPages = [
   { name: 'try-it', title: 'Try it', file: 'install/try-it.md' },
   { name: 'one-server', title: 'One server', file: 'install/one-server.md' },

@@ -1,3 +1,4 @@
+/** The parts of a JSON schema that the OpenAPI document uses. */
 export type Schema = {
   type?: string | string[]
   properties?: Record<string, Schema>
@@ -14,7 +15,7 @@ export type Schema = {
   description?: string
 }
 
-/** Returns a JSON schema as a TypeScript type, which is shorter. */
+/** Returns a JSON schema as a TypeScript type, which is shorter. `indent` is the indentation of the line that contains the type. */
 export function schemaText(schema: Schema, indent = ''): string {
   if (schema.$ref) return schema.$ref.split('/').at(-1) ?? 'object'
   if (schema.const !== undefined) return JSON.stringify(schema.const)

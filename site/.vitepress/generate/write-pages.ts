@@ -11,7 +11,7 @@ export function writePages(pages: string): void {
   for (const { name, file } of operatorPages) write(join(pages, 'operators', `${name}.md`), readDocument(file))
 }
 
-/** Writes a file only if its content changes, so that a development server does not reload. */
+/** Writes a file only if its content has changed, so that a development server does not reload without a reason. */
 function write(file: string, text: string): void {
   if (existsSync(file) && readFileSync(file, 'utf8') === text) return
   mkdirSync(join(file, '..'), { recursive: true })

@@ -1,6 +1,6 @@
 import { defineComponent, h, onMounted, ref } from 'vue'
 
-/** A button that switches between the light and the dark theme. The console uses the same key in localStorage. */
+/** A button that switches between the light and the dark theme. The console uses the same key in localStorage, so both have the same theme. */
 export const ThemeSwitch = defineComponent(() => {
   const isDark = ref(false)
   onMounted(() => (isDark.value = document.documentElement.dataset['theme'] === 'dark'))

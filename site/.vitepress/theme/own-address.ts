@@ -1,13 +1,13 @@
 import type { Router } from 'vitepress'
 
-/** The address in the commands of the pages. */
+/** The address of an installation in the commands of the pages. */
 const exampleAddress = 'https://shoal.example.com'
 
-/** Replaces the example address in code with that of this installation, so that users can copy commands as they are. */
+/** From now on, replaces the example address in code with the address of this installation, so that users can copy commands as they are. */
 export function showOwnAddress(router: Router): void {
   if (typeof window === 'undefined') return
   const replace = () => {
-    // The pages for operators are about installations that do not exist yet.
+    // The pages for operators keep the example address, because they are about installations that do not exist yet.
     if (location.pathname.includes('/operators/')) return
     for (const code of document.querySelectorAll('.vp-doc code')) {
       const texts = document.createTreeWalker(code, NodeFilter.SHOW_TEXT)
@@ -18,9 +18,9 @@ export function showOwnAddress(router: Router): void {
     }
   }
   const afterRender = () => requestAnimationFrame(() => requestAnimationFrame(replace))
-  const before = router.onAfterRouteChange
+  const previousHandler = router.onAfterRouteChange
   router.onAfterRouteChange = async (to) => {
-    await before?.(to)
+    await previousHandler?.(to)
     afterRender()
   }
   window.addEventListener('load', afterRender)

@@ -124,7 +124,10 @@ function wholeBuckets({ bucketSeconds = 0 }: ChartData, low: number | null, high
   return [low - bucketSeconds / 2, high + bucketSeconds / 2]
 }
 
-/** Reports the selected range and clears the selection. All charts that share a crosshair receive the selection; only the one in which the user made it reports the range. */
+/**
+ * Reports the selected range and clears the selection. All charts that share a crosshair receive the selection; only the one in which the
+ * user made it reports the range.
+ */
 function zoom(plot: uPlot, onZoom: PlotInput['onZoom']): void {
   const { left, width } = plot.select
   if (width === 0) return

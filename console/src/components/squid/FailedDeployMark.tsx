@@ -6,7 +6,10 @@ import { failedDeployOf, failedDeployText } from './failed-deploy.ts'
 
 type Props = { squid: SquidSummary; isIcon?: boolean; className?: string }
 
-/** A link to the last deployment of a version if it failed: the version's status does not show the failure, because it describes the code that still runs. */
+/**
+ * A link to the last deployment of a version if it failed: the version's status does not show the failure, because it describes the code
+ * that still runs.
+ */
 export function FailedDeployMark({ squid, isIcon = false, className }: Props) {
   const failed = failedDeployOf(squid)
   if (failed === null) return null

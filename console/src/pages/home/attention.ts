@@ -5,7 +5,10 @@ import { statusReason } from '../../components/squid/status-reason.ts'
 import { shortSyncSummary } from '../../components/squid/sync.ts'
 import type { Tone } from '../../ui/tones.ts'
 
-/** A problem or state that needs attention. `squid` is the version that it is about, and `deployId` the deployment that failed; null if there is none. */
+/**
+ * A problem or state that needs attention. `squid` is the version that it is about, and `deployId` the deployment that failed; null if
+ * there is none.
+ */
 export type Item = {
   id: string
   tone: Extract<Tone, 'bad' | 'warn' | 'info'>

@@ -46,7 +46,10 @@ export const levelTones: Record<LogLevel, Tone> = {
 /** The levels that lines of a build can have. */
 export const buildLevels = levels.filter(({ id }) => id === 'INFO' || id === 'WARNING' || id === 'ERROR')
 
-/** The value of the parameter `container` that selects the log of a build; the parameter `build` selects the deployment. No container can have this name. */
+/**
+ * The value of the parameter `container` that selects the log of a build; the parameter `build` selects the deployment. No container can
+ * have this name.
+ */
 export const buildSource = '@build'
 
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/logs')

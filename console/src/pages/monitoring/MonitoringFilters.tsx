@@ -25,7 +25,7 @@ export function MonitoringFilters({ lines }: { lines: readonly LineStyle[] }) {
   const setSearch = useSetMonitoringSearch()
   const { container_type: type = 'all', tag = [allTags] } = search
   const timeSpan = timeSpanOf(search)
-  // Includes selected tags that are no longer on any version, so that the user can deselect them.
+  // The options include selected tags that no version has any more, so that the user can deselect them.
   const tags = useMemo(() => {
     const options = new Set([...lines.flatMap((line) => line.tags), ...tag])
     options.delete(allTags)

@@ -39,7 +39,7 @@ const empty = {
   text: 'Search for a part of the name or code, or for the full email of a member.',
 }
 
-/** All organizations with their usage and cost. */
+/** The list of all organizations, with their usage and cost. */
 export default function OrgsTab() {
   const search = route.useSearch()
   const setSearch = useSetSearch(route)

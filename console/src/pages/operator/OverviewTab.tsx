@@ -14,7 +14,7 @@ import { LoopsTable, ReplicasTable, StatementsTable } from './overview-tables.ts
 
 export const prefetch: Prefetch = ({ client }) => void client.prefetchQuery(overviewQuery)
 
-/** The problems of the installation, then its state. */
+/** Shows the problems of the installation, then its state. */
 export default function OverviewTab() {
   return (
     <QueryView query={useQuery(overviewQuery)} what="The overview">

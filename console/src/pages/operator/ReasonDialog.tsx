@@ -8,6 +8,7 @@ import { Button } from '../../ui/Button.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { referenceOf } from './reference-of.ts'
 
+/** Lets the operator suspend an organization, with a reason. */
 export function SuspendDialog({ org: { code }, onClose }: { org: OperatorOrg; onClose: () => void }) {
   const suspend = useApiMutation('operators.suspendOrg', {
     invalidates: ['operators.listOrgs', 'user.get'],
@@ -33,6 +34,7 @@ export function SuspendDialog({ org: { code }, onClose }: { org: OperatorOrg; on
   )
 }
 
+/** Lets the operator hibernate a version of any organization, with a reason. */
 export function HibernateDialog({ squid, onClose }: { squid: OperatorSquid; onClose: () => void }) {
   const reference = referenceOf(squid)
   const hibernate = useApiMutation('operators.hibernateSquid', {
@@ -69,10 +71,11 @@ type Props = {
   call: { isPending: boolean; error: unknown }
   onSubmit: (reason: string) => void
   onClose: () => void
-  /** What happens. */
+  /** The consequences of the action. */
   children: ReactNode
 }
 
+/** Confirms an action of the operator that needs a reason. */
 function ReasonDialog({ title, submitLabel, isDanger = false, description, call, onSubmit, onClose, children }: Props) {
   return (
     <LazyDialog title={title} isOpen onClose={onClose}>

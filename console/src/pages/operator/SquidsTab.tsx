@@ -23,7 +23,7 @@ const empty = {
   text: 'Squids of all organizations are listed here. Search for a part of name@slot, or for the code of an organization.',
 }
 
-/** The squids of all organizations, by default those that use the most CPU first. */
+/** The list of the versions of all organizations; by default, those that use the most CPU are first. */
 export default function SquidsTab() {
   const sort = useUrlSort(route, initialSort)
   const columns = useMemo(() => withSortedShown(squidColumns, sort.sort.column), [sort.sort.column])

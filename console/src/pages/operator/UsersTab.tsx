@@ -14,7 +14,7 @@ export const prefetch: Prefetch = ({ client, search }) => void client.prefetchIn
 
 const empty = { title: 'No users match', text: 'Search for a part of an email or name.' }
 
-/** All users, with their sessions. */
+/** The list of all users, with the number of their sessions. */
 export default function UsersTab() {
   return (
     <OperatorList

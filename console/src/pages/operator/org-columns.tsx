@@ -14,6 +14,7 @@ const planTones: Record<OperatorOrg['status'], Tone> = {
   TERMINATED: 'bad',
 }
 
+/** The columns of the list of organizations. */
 export const orgColumns: Column<OperatorOrg>[] = [
   {
     id: 'name',

@@ -71,8 +71,9 @@ const statementColumns: Column<Statement>[] = [
 
 const postgresColumns = statementColumns.filter((column) => column !== processColumn)
 
-const nothing = (text: ReactNode) => <p className="text-ink-2">{text}</p>
+const emptyText = (text: ReactNode) => <p className="text-ink-2">{text}</p>
 
+/** The processes of the installation, with their last heartbeats. */
 export function ReplicasTable({ replicas }: { replicas: Replica[] }) {
   return (
     <DataTable
@@ -80,7 +81,7 @@ export function ReplicasTable({ replicas }: { replicas: Replica[] }) {
       columns={replicaColumns}
       rows={replicas}
       idOf={({ id }) => id}
-      empty={nothing('No process has sent a heartbeat within the last hour.')}
+      empty={emptyText('No process has sent a heartbeat within the last hour.')}
     />
   )
 }
@@ -98,11 +99,12 @@ export function LoopsTable({ replicas }: { replicas: Replica[] }) {
       columns={loopColumns}
       rows={rows}
       idOf={({ name, replica }) => `${replica} ${name}`}
-      empty={nothing('No loop has completed a round.')}
+      empty={emptyText('No loop has completed a round.')}
     />
   )
 }
 
+/** The slow statements on Shoal's database, and how they were measured. */
 export function StatementsTable({
   statements: { source, since, list },
 }: {
@@ -128,7 +130,7 @@ export function StatementsTable({
         columns={source === 'POSTGRES' ? postgresColumns : statementColumns}
         rows={list}
         idOf={({ text, replica }) => `${replica ?? ''} ${text}`}
-        empty={nothing('None so far.')}
+        empty={emptyText('None so far.')}
       />
     </>
   )

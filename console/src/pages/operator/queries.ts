@@ -3,9 +3,10 @@ import { q, type CallArgument } from '../../api/query.ts'
 import { qTotalPages } from '../../api/total-pages.ts'
 import type { Sort } from '../../components/data-table/columns.ts'
 
+/** Whether the operator has a password, and until when the entered one is valid. */
 export const accessQuery = q('operators.getAccess', {})
 
-/** The server computes usage at most every 30 seconds. */
+/** The lists are polled every 30 seconds, because the server does not compute usage more often. */
 const paging = { pageSize: operatorPageSize, refetchInterval: 30_000 }
 
 type ListQuery<N extends 'operators.listOrgs' | 'operators.listSquids'> = NonNullable<CallArgument<N>['query']>
@@ -17,7 +18,7 @@ type Filters<C extends string | undefined> = Sort<NonNullable<C>> & { search: st
 
 const searchOf = (search: string | undefined) => (search ? { search } : {})
 
-/** Organizations, in this order and state. */
+/** The organizations that match the search and have this state, in this order. */
 export const orgsQuery = ({
   search,
   column,
@@ -30,7 +31,7 @@ export const orgsQuery = ({
     { rowsOf: ({ orgs }) => orgs, ...paging },
   )
 
-/** Versions, in this order. */
+/** The versions that match the search, in this order. */
 export const operatorSquidsQuery = ({ search, column, order }: Filters<SquidsQuery['sort']>) =>
   qTotalPages<'operators.listSquids', OperatorSquid>(
     'operators.listSquids',
@@ -38,7 +39,7 @@ export const operatorSquidsQuery = ({ search, column, order }: Filters<SquidsQue
     { rowsOf: ({ squids }) => squids, ...paging },
   )
 
-/** Users, the newest first. */
+/** The users that match the search, the newest first. */
 export const usersQuery = (search: string | undefined) =>
   qTotalPages<'operators.listUsers', OperatorUser>(
     'operators.listUsers',

@@ -12,6 +12,7 @@ const statuses: Record<OperatorSquid['status'], { tone: Tone; label: string }> =
   HIBERNATED: { tone: 'neutral', label: 'Hibernated' },
 }
 
+/** The columns of the list of versions. */
 export const squidColumns: Column<OperatorSquid>[] = [
   {
     id: 'name',

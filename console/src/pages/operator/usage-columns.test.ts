@@ -7,7 +7,7 @@ import { withSortedShown } from './usage-columns.tsx'
 const onPhone = (columns: { id: string; hideBelow?: string }[]) =>
   columns.filter(({ hideBelow }) => hideBelow === undefined).map(({ id }) => id)
 
-test('on phones, lists show the number by which they are sorted', () => {
+test('on phones, lists show the number column by which they are sorted', () => {
   expect(onPhone(withSortedShown(squidColumns, 'cpu'))).toEqual(['name', 'cpu'])
   expect(onPhone(withSortedShown(squidColumns, 'logs'))).toEqual(['name', 'logs'])
   expect(onPhone(withSortedShown(squidColumns, 'organization'))).toEqual(['name', 'cpu'])

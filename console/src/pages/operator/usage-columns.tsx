@@ -3,20 +3,20 @@ import type { Column } from '../../components/data-table/columns.ts'
 import { numberColumn } from '../../components/data-table/named-columns.tsx'
 import { emptyValue, formatBytes, formatCount } from '../../lib/format.ts'
 
-type Used = { usage: OperatorUsage }
+type WithUsage = { usage: OperatorUsage }
 
-/** Formats with two decimals, so that the numbers of all rows align. */
+/** Formats a number of cores with two decimals, so that the numbers of all rows align. */
 const formatCores = (cores: number) => cores.toFixed(2)
 
-/** Formats an amount; zero is muted, so that the other rows stand out. */
-const used = (amount: number, format: (amount: number) => string) =>
+/** Formats an amount. Zero is a muted placeholder, so that the other rows stand out. */
+const formatUsed = (amount: number, format: (amount: number) => string) =>
   amount > 0 ? format(amount) : <span className="text-ink-3">{emptyValue}</span>
 
 const greatestFirst = { isGreatestFirst: true } as const
 
-/** The usage columns of organizations and versions. The endpoints can sort by their ids. */
-export const usageColumns = <T extends Used>(): Column<T>[] => [
-  numberColumn('CPU', ({ usage }) => used(usage.cpuCores, formatCores), {
+/** The columns for the usage of organizations or versions. The endpoints can sort by their ids. */
+export const usageColumns = <T extends WithUsage>(): Column<T>[] => [
+  numberColumn('CPU', ({ usage }) => formatUsed(usage.cpuCores, formatCores), {
     ...greatestFirst,
     id: 'cpu',
     headerTip: 'Cores, mean of the last five minutes',
@@ -24,7 +24,7 @@ export const usageColumns = <T extends Used>(): Column<T>[] => [
     width: '76px',
     narrowWidth: '72px',
   }),
-  numberColumn('Memory', ({ usage }) => used(usage.memoryBytes, formatBytes), {
+  numberColumn('Memory', ({ usage }) => formatUsed(usage.memoryBytes, formatBytes), {
     ...greatestFirst,
     id: 'memory',
     headerTip: 'Mean of the last five minutes',
@@ -32,7 +32,7 @@ export const usageColumns = <T extends Used>(): Column<T>[] => [
     width: '92px',
     hideBelow: 'md',
   }),
-  numberColumn('Disk', ({ usage }) => used(usage.diskBytes, formatBytes), {
+  numberColumn('Disk', ({ usage }) => formatUsed(usage.diskBytes, formatBytes), {
     ...greatestFirst,
     id: 'disk',
     headerTip: 'Disks of programs, and databases',
@@ -40,7 +40,7 @@ export const usageColumns = <T extends Used>(): Column<T>[] => [
     width: '88px',
     hideBelow: 'lg',
   }),
-  numberColumn('Log lines', ({ usage }) => used(usage.logLines, formatCount), {
+  numberColumn('Log lines', ({ usage }) => formatUsed(usage.logLines, formatCount), {
     ...greatestFirst,
     id: 'logs',
     headerTip: 'Lines of the last 24 hours, exact to about a thousand',
@@ -48,7 +48,7 @@ export const usageColumns = <T extends Used>(): Column<T>[] => [
     width: '92px',
     hideBelow: 'xs',
   }),
-  numberColumn('RPC', ({ usage }) => used(usage.rpcRequests, formatCount), {
+  numberColumn('RPC', ({ usage }) => formatUsed(usage.rpcRequests, formatCount), {
     ...greatestFirst,
     id: 'rpc',
     headerTip: 'Requests of the last 24 hours',
@@ -58,7 +58,7 @@ export const usageColumns = <T extends Used>(): Column<T>[] => [
   }),
 ]
 
-/** On phones, shows the column by which the list is sorted instead of the default number column. */
+/** Returns the columns such that, on phones, the number column by which the list is sorted replaces the default one. */
 export function withSortedShown<T>(columns: Column<T>[], sorted: string): Column<T>[] {
   if (!columns.some(({ id, isNumber, hideBelow }) => id === sorted && isNumber && hideBelow)) return columns
   return columns.map(({ hideBelow, ...column }) => {

@@ -16,7 +16,7 @@ type OrgContext = {
   read: (org: OperatorOrg) => void
 }
 
-/** The operator's actions on an organization. Each first asks for the password, unless it was entered recently. */
+/** The operator's actions on an organization. Each first requires the password, unless the operator entered it recently. */
 const orgActions = {
   read: {
     label: 'Read as support',
@@ -43,6 +43,7 @@ const orgActions = {
   },
 } satisfies Record<string, ActionOn<OperatorOrg, OrgContext>>
 
+/** Returns a function that returns the actions on an organization. */
 export function useOrgActions() {
   const passwordFirst = usePasswordFirst()
   const resume = useApiMutation('operators.resumeOrg', {

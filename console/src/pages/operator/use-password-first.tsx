@@ -8,7 +8,7 @@ import { accessQuery } from './queries.ts'
 /** The entered password must remain valid for at least this long, so that the operator can fill in a form. */
 const minRemainingMs = 120_000
 
-/** Returns a function that runs an action. It first asks for the password, unless the operator entered it recently. */
+/** Returns a function that runs an action, after the operator has entered the password, unless it was entered recently. */
 export function usePasswordFirst(): (run: () => void) => Promise<void> {
   const client = useQueryClient()
   return async (run) => {

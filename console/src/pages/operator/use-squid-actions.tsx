@@ -7,7 +7,7 @@ import { usePasswordFirst } from './use-password-first.tsx'
 
 type SquidContext = { hibernate: (squid: OperatorSquid) => void }
 
-const reasons: Partial<Record<OperatorSquid['status'], string>> = {
+const disabledReasons: Partial<Record<OperatorSquid['status'], string>> = {
   HIBERNATED: 'It is already hibernated.',
   DEPLOYING: 'A deployment is in progress.',
 }
@@ -17,11 +17,12 @@ const squidActions = {
   hibernate: {
     label: 'Hibernate',
     icon: Moon,
-    disabledReason: ({ status }) => reasons[status] ?? null,
+    disabledReason: ({ status }) => disabledReasons[status] ?? null,
     run: (squid, { hibernate }) => hibernate(squid),
   },
 } satisfies Record<string, ActionOn<OperatorSquid, SquidContext>>
 
+/** Returns a function that returns the actions on a version. */
 export function useSquidActions() {
   const passwordFirst = usePasswordFirst()
   const context = {

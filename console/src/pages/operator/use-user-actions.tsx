@@ -38,14 +38,15 @@ const userActions = {
   },
 } satisfies Record<string, ActionOn<OperatorUser, UserContext>>
 
-const changes = { invalidates: ['operators.listUsers' as const], errorDisplay: 'caller' as const }
+const mutationOptions = { invalidates: ['operators.listUsers' as const], errorDisplay: 'caller' as const }
 
+/** Returns a function that returns the actions on an account. */
 export function useUserActions() {
   const passwordFirst = usePasswordFirst()
-  const disable = useApiMutation('operators.disableUser', changes)
-  const enable = useApiMutation('operators.enableUser', changes)
+  const disable = useApiMutation('operators.disableUser', mutationOptions)
+  const enable = useApiMutation('operators.enableUser', mutationOptions)
   const resend = useApiMutation('operators.resendConfirmation', {
-    ...changes,
+    ...mutationOptions,
     onSuccess: () => toast({ tone: 'good', title: 'The email has been sent' }),
   })
   const confirmWithPassword = (request: ConfirmRequest) => void passwordFirst(() => confirm(request))

@@ -9,12 +9,12 @@ export const prefetch: Prefetch<{ code?: string }> = ({ client, params: { code }
   if (code !== undefined) void client.prefetchQuery(rolesQuery(code))
 }
 
-/** Creates an organization (spec 2.6). The URL contains its code from the second step on. */
+/** Lets the user create an organization, in two steps (spec 2.6). The URL of the second step contains its code. */
 export default function CreateOrgPage() {
   const { code } = useParams({ from: '/app/organizations/create/{-$code}' })
   const { organizations } = useUser()
   if (code === undefined) return <SetUpStep />
-  // The route requires membership; a new organization appears after a refetch.
+  // The route requires membership, but a new organization is missing until the session is refetched.
   const org = organizations.find((candidate) => candidate.code === code)
   return org ? <InviteStep org={org} /> : null
 }

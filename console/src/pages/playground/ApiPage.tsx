@@ -13,12 +13,12 @@ export type VersionParams = { code: string; reference: string }
 type Props = {
   title: string
   version: { squidName: string; squidSlot: string }
-  /** A link to the other page about the API. */
+  /** A link to the other of the two pages. */
   link: ReactNode
   children: (squid: Squid, params: VersionParams) => ReactNode
 }
 
-/** The frame of the pages about a version's API: the playground and the schema. */
+/** The layout of the two pages about a version's API: the playground and the schema. */
 export function ApiPage({ title, version: { squidName, squidSlot }, link, children }: Props) {
   const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
   const query = useQuery(versionQuery(params))

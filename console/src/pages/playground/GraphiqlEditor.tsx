@@ -1,7 +1,7 @@
 import 'graphiql/setup-workers/vite'
 import { DOC_EXPLORER_PLUGIN } from '@graphiql/plugin-doc-explorer'
 import { GraphiQL } from 'graphiql'
-// Not `graphiql/style.css`, since most of its 620 KB are fonts.
+// These style sheets replace `graphiql/style.css`, because most of its 620 KB are fonts.
 import '@graphiql/react/style.css'
 import '@graphiql/plugin-doc-explorer/style.css'
 import 'graphiql/graphiql.css'
@@ -14,7 +14,7 @@ Object.assign(globalThis, { __webpack_nonce__: nonce })
 
 type Props = { fetcher: Fetcher; theme: 'light' | 'dark' }
 
-/** GraphiQL with its dependencies, loaded only on this page. It keeps queries for the browser session. */
+/** GraphiQL, which only the playground loads. It keeps the user's queries in the session storage of the browser. */
 export default function GraphiqlEditor({ fetcher, theme }: Props) {
   return (
     <GraphiQL

@@ -49,7 +49,7 @@ function SchemaOf({ squid, params }: Props) {
     queryFn: async () => schemaOf(await createFetcher(url ?? '', params, () => {})({ query: introspectionQuery })),
     enabled: url !== undefined && disabledReason === null,
     staleTime: 60_000,
-    // The page shows the API's error at once, with a button to retry.
+    // The page shows the API's error immediately, with a button to retry.
     retry: false,
   })
   if (url === undefined || disabledReason !== null)
@@ -66,15 +66,15 @@ function SchemaOf({ squid, params }: Props) {
 function Types({ schema, url }: { schema: Schema; url: string }) {
   const { type: selectedName } = route.useSearch()
   const { text, deferred, setText } = useSearchText(route, 'search')
-  const found = useMemo(() => searchTypes(schema.types, deferred), [schema, deferred])
+  const foundTypes = useMemo(() => searchTypes(schema.types, deferred), [schema, deferred])
   const recipes = useMemo(() => graphqlRecipes(url, exampleQuery(schema)), [url, schema])
-  const selected = found.find(({ name }) => name === selectedName) ?? found[0]
+  const selected = foundTypes.find(({ name }) => name === selectedName) ?? foundTypes[0]
   return (
     <div className="flex flex-col gap-4.5">
       <div className="grid items-start gap-4.5 lg:grid-cols-[330px_minmax(0,1fr)]">
         <div className="flex min-w-0 flex-col gap-2">
           <SearchField label="Search types and fields" value={text} onChange={setText} className="w-full" />
-          <TypeList types={found} total={schema.types.length} selected={selected?.name} />
+          <TypeList types={foundTypes} total={schema.types.length} selected={selected?.name} />
         </div>
         {selected ? (
           <TypeCard type={selected} search={deferred} />

@@ -51,7 +51,7 @@ function Field({ field: { name, description, type, args }, search }: { field: Sc
 
 const Description = ({ text }: { text: string | null }) => (text ? <p className="text-sm text-ink-2">{text}</p> : null)
 
-/** `[Transfer!]!`, which links to the type. */
+/** The notation of a type, such as `[Transfer!]!`, as a link to the type. */
 function TypeName({ type }: { type: SchemaField['type'] }) {
   return (
     <TypeLink name={namedType(type).name ?? ''} className="text-accent hover:underline">

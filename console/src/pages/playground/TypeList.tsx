@@ -4,6 +4,7 @@ import { formatInteger } from '../../lib/format.ts'
 import { cx } from '../../ui/classes.ts'
 import type { SchemaType } from './schema.ts'
 
+/** `total` is the number of types in the schema, `selected` the name of the selected type. */
 type Props = { types: readonly SchemaType[]; total: number; selected: string | undefined }
 
 const kindLabels: Record<string, string> = {
@@ -46,7 +47,7 @@ export function TypeList({ types, total, selected }: Props) {
 
 type LinkProps = { name: string; isCurrent?: boolean; className: string; children: ReactNode }
 
-/** Selects a type, and keeps the search. */
+/** A link that selects a type, and keeps the search. */
 export function TypeLink({ name, isCurrent = false, className, children }: LinkProps) {
   return (
     <Link

@@ -2,14 +2,14 @@ import { ApiError } from '@shoal/contract'
 import { queryDirectly, type GraphqlRequest } from '../../api/graphql.ts'
 import { callApi } from '../../api/query.ts'
 
-/** Executes the queries of GraphiQL. */
+/** Sends a query and returns the JSON of the response. Failures are returned as GraphQL errors. */
 export type Fetcher = (request: GraphqlRequest) => Promise<Record<string, unknown>>
 
 type Params = { code: string; reference: string }
 
 /**
- * Sends queries to the squid's public URL, as any web page would. If CORS rules or a proxy block a query, the server
- * forwards it and all later ones; `onProxied` is then called once.
+ * Creates a fetcher that sends queries to the squid's public URL, as any web page would. If CORS rules or a proxy block a query, the server
+ * forwards it. Once that succeeds, the server forwards all later queries, too, and `onProxied` is called once.
  */
 export function createFetcher(url: string, params: Params, onProxied: () => void): Fetcher {
   let isBlocked = false

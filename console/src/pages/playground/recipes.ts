@@ -1,6 +1,6 @@
 import type { Recipe } from '../../components/SetupGuide.tsx'
 
-/** Ways to send a query to an endpoint, to copy. */
+/** Code to copy that sends a query to an endpoint, one recipe per tool. */
 export function graphqlRecipes(url: string, query: string): Recipe[] {
   const oneLine = query.replaceAll(/\s+/g, ' ')
   return [

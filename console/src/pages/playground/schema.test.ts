@@ -18,14 +18,14 @@ const response = graphqlSync({ schema: source, source: introspectionQuery }) as 
 const schema = schemaOf(response)
 const names = (search: string) => searchTypes(schema.types, search).map(({ name }) => name)
 
-test('the operations come first, then types, enums, inputs and scalars', () => {
+test('types are ordered: the operations, then objects, enums, inputs and scalars, each by name', () => {
   expect(names('')).toEqual(['Query', 'Account', 'Transfer', 'Kind', 'TransferWhere', 'Boolean', 'ID', 'Int', 'String'])
   const transfer = schema.types.find(({ name }) => name === 'Transfer')
   expect(transfer?.description).toBe('A transfer of a token')
   expect(transfer?.fields.map(({ type }) => typeText(type))).toEqual(['ID!', 'Account!', 'Int!', '[String!]!', 'Kind'])
 })
 
-test('the search finds names of types before fields, arguments and values', () => {
+test('the search lists types whose name matches before those with a field, argument or value that matches', () => {
   expect(names('transfer')).toEqual(['Transfer', 'TransferWhere', 'Query', 'Account'])
   expect(names('burn')).toEqual(['Kind'])
   expect(names('LIMIT')).toEqual(['Query', 'Account'])

@@ -4,10 +4,13 @@ type Described = { name: string; description: string | null }
 type Argument = Described & { type: TypeRef }
 export type SchemaField = Described & { type: TypeRef; args: Argument[] }
 export type SchemaType = Described & { kind: string; fields: SchemaField[]; values: Described[] }
-/** The types of an API: its operations first, then objects, enums, inputs and scalars, each sorted by name. */
+/**
+ * The types of an API: its operations first (query, mutation, subscription), then objects, interfaces, unions, enums, inputs and scalars,
+ * each sorted by name. `operations` has the names of the operation types.
+ */
 export type Schema = { operations: string[]; types: SchemaType[] }
 
-/** The fragment unwraps four wrappers. Types in generated schemas have at most three: `[Transfer!]!`. */
+/** The query for the schema. Its fragment unwraps four wrappers; types in generated schemas have at most three: `[Transfer!]!`. */
 export const introspectionQuery = `query Schema {
   __schema {
     queryType { name } mutationType { name } subscriptionType { name }
@@ -33,7 +36,7 @@ type RawSchema = { types: RawType[]; queryType: Operation; mutationType: Operati
 
 const kinds = ['OBJECT', 'INTERFACE', 'UNION', 'ENUM', 'INPUT_OBJECT', 'SCALAR']
 
-/** Reads the response to `introspectionQuery`. @throws Error with the API's own message */
+/** Converts the response to `introspectionQuery`. @throws Error with the API's message if the response contains no schema */
 export function schemaOf(response: Record<string, unknown>): Schema {
   const { __schema: raw } = (response['data'] ?? {}) as { __schema?: RawSchema }
   if (!raw) throw new Error(messageOf(response) ?? 'The API returned no schema.')
@@ -56,7 +59,7 @@ function messageOf({ errors }: Record<string, unknown>): string | undefined {
   return typeof first?.message === 'string' ? first.message : undefined
 }
 
-/** `[Transfer!]!` */
+/** The notation of a type in GraphQL: `[Transfer!]!` */
 export function typeText(type: TypeRef): string {
   if (type.kind === 'NON_NULL') return `${type.ofType ? typeText(type.ofType) : '?'}!`
   if (type.kind === 'LIST') return `[${type.ofType ? typeText(type.ofType) : '?'}]`

@@ -4,10 +4,10 @@ import type { ReactNode } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { isPreviewOn } from '../../lib/preview-mode.ts'
 
-/** Playgrounds have no Portal, and it is hidden without the beta flag (spec 6). */
+/** Whether the user sees the Portal: a playground has none, and it is hidden without the beta flag (spec 6). */
 export const isPortalVisible = (org: Org): boolean => !org.limits.playground && isPreviewOn()
 
-/** Redirects if the organization has no Portal. */
+/** For pages of the Portal: redirects to the squids if the user does not see the Portal. */
 export function PortalOnly({ children }: { children: ReactNode }) {
   return isPortalVisible(useOrg()) ? <>{children}</> : <Navigate to="/squids" replace />
 }

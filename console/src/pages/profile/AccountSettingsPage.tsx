@@ -42,7 +42,7 @@ export default function AccountSettingsPage() {
   )
 }
 
-/** Turns the shortcuts without a modifier on and off, in this browser. */
+/** A switch that turns the shortcuts without a modifier on and off, in this browser. */
 function SingleKeysSwitch() {
   const isOn = useSetting('singleKeys')
   return (

@@ -13,12 +13,12 @@ import { TextField } from '../../ui/TextField.tsx'
 import { StoreKeyDialog } from './StoreKeyDialog.tsx'
 import { allOrganizationsLabel, scopeOptions } from './token-scopes.ts'
 
-/** Creates an API token and shows its key once (spec 2.12, `/profile/api-tokens/create`). */
+/** Lets the user create an API token, and shows its key, which users cannot see again later (spec 2.12, `/profile/api-tokens/create`). */
 export default function CreateApiTokenPage() {
   const navigate = useNavigate()
   const create = useApiMutation('user.createApiToken', {
     invalidates: ['user.listApiTokens'],
-    // The list never has the key, which is shown once.
+    // Tokens in the list have no key, because it is shown only after the creation.
     seeds: (client, created) => {
       const listed = { ...created, token: '' }
       seed(client, 'user.listApiTokens', {}, (tokens) => [listed, ...tokens])
@@ -119,7 +119,7 @@ const lifetimes = [
 ] as const
 type Lifetime = (typeof lifetimes)[number]['value']
 
-/** Returns an ISO time, or null for a token that does not expire. */
+/** When a token with this lifetime expires, as an ISO time; null if it does not expire. */
 function expiresAt(lifetime: Lifetime, nowMs: number = Date.now()): string | null {
   return lifetime === 'none' ? null : new Date(nowMs + Number(lifetime) * dayMs).toISOString()
 }

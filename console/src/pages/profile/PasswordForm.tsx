@@ -10,7 +10,7 @@ import { TextField } from '../../ui/TextField.tsx'
 
 const emptyFields = { oldPassword: '', password: '', confirmPassword: '', endApiTokens: true }
 
-/** Changes the password, which ends the user's other sessions and, unless the user opts out, the API tokens. */
+/** A form that changes the password. The change ends the user's other sessions and, unless the user opts out, the API tokens. */
 export function PasswordForm() {
   const [changeCount, setChangeCount] = useState(0)
   const change = useApiMutation('user.changePassword', {

@@ -3,7 +3,7 @@ import { isPreviewOn, setPreview } from '../../lib/preview-mode.ts'
 import { Card } from '../../ui/Card.tsx'
 import { Switch } from '../../ui/Switch.tsx'
 
-/** Switches unfinished features on and off (spec 2.12, `/preview`). */
+/** Lets the user turn preview mode on and off (spec 2.12, `/preview`). */
 export default function PreviewPage() {
   const change = (isOn: boolean) => {
     setPreview(isOn)

@@ -29,7 +29,7 @@ const columns: Column<Session>[] = [
   timeColumn('Last active', ({ lastSeenAt }) => lastSeenAt),
 ]
 
-/** The user's sessions, and a button that ends all of them. */
+/** The list of the user's sessions, and a button that ends all of them. */
 export default function Sessions() {
   const sessions = useQuery(q('user.listSessions', {}))
   const queryClient = useQueryClient()

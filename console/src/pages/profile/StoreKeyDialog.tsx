@@ -6,7 +6,7 @@ import { CopyField } from '../../ui/CopyButton.tsx'
 
 type Props = { token: string; onClose: () => void }
 
-/** Shows the key of a new API token once (spec 2.12). A click outside the dialog must not dismiss it. */
+/** Shows the key of a new API token, which users cannot see again later (spec 2.12). A click outside the dialog must not close it. */
 export function StoreKeyDialog({ token, onClose }: Props) {
   const command = `sqd auth -k ${token} -h ${location.origin}/api`
   return (

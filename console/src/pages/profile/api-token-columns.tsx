@@ -4,6 +4,7 @@ import type { Column } from '../../components/data-table/columns.ts'
 import { codeColumn, nameColumn, textColumn, timeColumn } from '../../components/data-table/named-columns.tsx'
 import { allOrganizationsLabel, scopeLabels } from './token-scopes.ts'
 
+/** The columns of the list of API tokens. */
 export const apiTokenColumns: Column<ApiToken>[] = [
   nameColumn('Name', ({ name }) => name),
   codeColumn('Key', ({ prefix }) => `${prefix}…`, { width: '130px', hideBelow: 'lg' }),

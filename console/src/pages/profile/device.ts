@@ -1,4 +1,4 @@
-// The order matters: many user agents also contain the names of browsers lower in the list.
+// The order matters, because many user agents contain the names of later browsers, too.
 const browsers: [name: string, pattern: RegExp][] = [
   ['Edge', /Edg(?:e|A|iOS)?\/(\d+)/],
   ['Opera', /OPR\/(\d+)/],
@@ -15,7 +15,7 @@ const systems: [name: string, pattern: RegExp][] = [
   ['Linux', /Linux/],
 ]
 
-/** Describes a browser as `Firefox 140 on Linux`. Returns the user agent itself if it is not a known browser. */
+/** Describes a browser as `Firefox 140 on Linux`. Returns the whole user agent if it contains no known browser. */
 export function deviceOf(userAgent: string | null): string {
   if (!userAgent) return 'Unknown device'
   const system = systems.find(([, pattern]) => pattern.test(userAgent))?.[0]

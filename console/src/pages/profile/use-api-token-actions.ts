@@ -22,6 +22,7 @@ const tokenActions = {
   },
 } satisfies Record<string, ActionOn<ApiToken, TokenContext>>
 
+/** Returns a function that returns the actions on an API token. */
 export function useApiTokenActions() {
   const remove = useApiMutation('user.deleteApiToken', {
     invalidates: ['user.listApiTokens'],

@@ -7,7 +7,7 @@ import { requestsChart } from './requests-chart.ts'
 const hourMs = 3_600_000
 const scale = { format: formatCount, isStacked: true }
 
-/** The requests of the last seven days. Loaded lazily, because the chart's code is larger than the page's. */
+/** The chart of the requests of the last seven days. It is loaded lazily, because the code of charts is larger than that of the page. */
 export default function RequestsChart({ chain, fetchedAtMs }: { chain: RpcChainDetails; fetchedAtMs: number }) {
   const { metrics, timeGroup } = chain
   // The data is recomputed only when the hour or the numbers change.

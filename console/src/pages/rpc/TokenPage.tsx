@@ -23,7 +23,7 @@ export const prefetch: Prefetch = ({ client, org }) => {
   if (!org.limits.playground) prefetchToken(client, org)
 }
 
-/** Shows and replaces the organization's RPC token (spec 2.11, `/rpc/token`). */
+/** Shows the organization's RPC token, and lets users replace it (spec 2.11, `/rpc/token`). */
 export default function TokenPage() {
   return (
     <TeamOnly>

@@ -53,7 +53,7 @@ const columns: Column<RpcUpstream>[] = [
   }),
 ]
 
-/** The nodes of a chain, with their health, head and latency as a gateway measured them. */
+/** The list of the nodes of a chain, with their health, head and latency as a gateway measured them. */
 export function Upstreams({ chain }: { chain: RpcChainDetails }) {
   if (!chain.isConfigured)
     return (

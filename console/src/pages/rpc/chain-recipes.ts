@@ -3,7 +3,7 @@ import type { Recipe } from '../../components/SetupGuide.tsx'
 
 type Chain = Pick<RpcChainDetails, 'id' | 'type' | 'url' | 'manifestName'>
 
-/** The variable that the `rpc` addon sets in squids. */
+/** The name of the environment variable that the `rpc` addon sets in squids. */
 const variableOf = (id: string): string => `RPC_${id.toUpperCase().replaceAll('-', '_')}_HTTP`
 
 const exampleBodies: Record<Chain['type'], string> = {
@@ -15,7 +15,7 @@ const exampleBodies: Record<Chain['type'], string> = {
 /** Returns the WebSocket URL of an endpoint: the same URL with another protocol. */
 export const webSocketUrlOf = (url: string): string => url.replace(/^http/, 'ws')
 
-/** Setup instructions for an endpoint. The displayed text has a placeholder for the token; the copied text includes it. */
+/** Setup instructions for an endpoint. The displayed code has a placeholder instead of the token; the copied code contains the token. */
 export function chainRecipes(chain: Chain, tokenUrl: string): Recipe[] {
   const variable = variableOf(chain.id)
   const withBothUrls = (render: (url: string) => string): Pick<Recipe, 'code' | 'textToCopy'> => ({

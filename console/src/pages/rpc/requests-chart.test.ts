@@ -8,7 +8,7 @@ const metric = (hour: number, method: string, requests: number) => ({
   failures: 0,
 })
 
-test('hours without requests are zero, the most used method is first, and rare methods are merged', () => {
+test('hours without requests are zero, methods are sorted by requests, and all but the first five are merged', () => {
   const rareMethods = ['a', 'b', 'c', 'd', 'e'].map((method) => metric(3, method, 2))
   const metrics = [metric(1, 'eth_call', 5), metric(1, 'eth_getLogs', 7), metric(3, 'eth_getLogs', 1), ...rareMethods]
   const { times, series } = requestsChart({ timeGroup: 'Hour', metrics }, Date.parse('2026-09-01T03:59:59Z'))

@@ -3,12 +3,12 @@ import type { ChartData } from '../../components/chart/chart-data.ts'
 
 type Details = Pick<RpcChainDetails, 'metrics' | 'timeGroup'>
 
-/** The number of methods that have their own series; the others are merged. */
+/** The number of methods that have a separate series; the others are merged, if there are at least two. */
 const maxMethods = 5
 const days = 7
 const secondsOf = { Hour: 3_600, Day: 86_400 }
 
-/** Requests per method over the last seven days, the most used first. Buckets without requests are zero, not gaps. */
+/** The requests of each method in the last seven days, the most used method first. Buckets without requests are zero, not gaps. */
 export function requestsChart({ metrics, timeGroup }: Details, nowMs: number): ChartData {
   const totals = new Map<string, number>()
   for (const { method, requests } of metrics) totals.set(method, (totals.get(method) ?? 0) + requests)

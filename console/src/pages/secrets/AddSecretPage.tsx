@@ -17,7 +17,7 @@ export const prefetch = prefetchUses
 
 const initialValues = { name: '', value: '' }
 
-/** Adds the secrets with new names to the cached list. The refetch adds the versions that use them. */
+/** The cached list with the secrets that have new names, sorted by name. The refetch adds the versions that use them. */
 const withAdded = (uses: readonly SecretUse[], names: readonly string[]): SecretUse[] => {
   const added = names.filter((name) => uses.every((use) => use.name !== name))
   const updatedAt = new Date().toISOString()
@@ -26,7 +26,7 @@ const withAdded = (uses: readonly SecretUse[], names: readonly string[]): Secret
   )
 }
 
-/** Adds a secret (spec 2.12, `/secrets/add`). */
+/** Lets the user add a secret (spec 2.12, `/secrets/add`). */
 export default function AddSecretPage() {
   const { code } = useOrg()
   const navigate = useNavigate()

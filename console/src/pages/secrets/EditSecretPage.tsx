@@ -18,7 +18,7 @@ import { prefetchUses, usesQuery } from './queries.ts'
 
 export const prefetch = prefetchUses
 
-/** Replaces the value of a secret (spec 2.12, `/secrets/edit/{name}`). */
+/** Lets the user replace the value of a secret (spec 2.12, `/secrets/edit/{name}`). */
 export default function EditSecretPage() {
   const { code } = useOrg()
   const name = useParams({ from: '/app/secrets/edit/$name', select: (params) => params.name.toUpperCase() })

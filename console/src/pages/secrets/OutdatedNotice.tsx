@@ -2,7 +2,7 @@ import type { SecretUse } from '@shoal/contract'
 import { Link } from '@tanstack/react-router'
 import { Alert } from '../../ui/Alert.tsx'
 
-/** Lists the versions that still run with old values. */
+/** Lists the versions that still run with old values of secrets; renders nothing if there are none. */
 export function OutdatedNotice({ secrets }: { secrets: readonly SecretUse[] }) {
   const outdated = new Map(
     secrets

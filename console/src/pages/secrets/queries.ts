@@ -3,7 +3,7 @@ import type { Prefetch } from '../../api/prefetch.ts'
 import { pollWhile } from '../../api/poll.ts'
 import { q } from '../../api/query.ts'
 
-/** Polls faster while some versions still have old values, since the user may be restarting them. */
+/** The poll interval of the list of secrets. It is shorter while versions run with old values, since the user may be restarting them. */
 export const pollWhileOutdated = pollWhile<SecretUse[]>(
   (secrets) => secrets.some(({ versions }) => versions.some(({ isOutdated }) => isOutdated)),
   { fastMs: 2_000, slowMs: 10_000 },
@@ -12,5 +12,5 @@ export const pollWhileOutdated = pollWhile<SecretUse[]>(
 /** The secrets of an organization, and the versions that use them. */
 export const usesQuery = (code: string) => q('secrets.listUses', { params: { code } })
 
-/** All pages of secrets read the same query. */
+/** Starts to fetch the secrets, which all pages about secrets show. */
 export const prefetchUses: Prefetch = ({ client, org }) => void client.prefetchQuery(usesQuery(org.code))

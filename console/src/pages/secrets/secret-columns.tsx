@@ -6,6 +6,7 @@ import { StatusDot } from '../../components/StatusDot.tsx'
 
 const maxShownVersions = 3
 
+/** The columns of the list of secrets. */
 export const secretColumns: Column<SecretUse>[] = [
   {
     id: 'name',

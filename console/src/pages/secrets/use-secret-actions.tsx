@@ -26,6 +26,7 @@ const secretActions = {
   },
 } satisfies Record<string, ActionOn<SecretUse, SecretContext>>
 
+/** Returns a function that returns the actions on a secret. */
 export function useSecretActions() {
   const { code } = useOrg()
   const navigate = useNavigate()

@@ -11,6 +11,7 @@ import { Card } from '../../ui/Card.tsx'
 import { useMemberActions } from './use-member-actions.tsx'
 import { rolesQuery } from '../../api/roles.ts'
 
+/** Lets the user leave or delete the organization. */
 export default function DangerZone({ org }: { org: Org }) {
   const navigate = useNavigate()
   const { isOwn, leaveOf } = useMemberActions(org)

@@ -7,7 +7,7 @@ import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 
-/** Changes the notification email. A new address is pending until its recipient clicks the link in an email. */
+/** A form that changes the notification email. A new address is pending until its recipient clicks the link in an email. */
 export function EmailForm({ org: { code, email } }: { org: Org }) {
   const change = useApiMutation('orgs.update', { invalidates: ['user.get'], errorDisplay: 'caller' })
   return (

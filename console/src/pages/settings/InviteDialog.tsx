@@ -5,6 +5,7 @@ import { Button } from '../../ui/Button.tsx'
 
 type Props = { code: string; onClose: () => void }
 
+/** Lets the user invite a member. */
 export default function InviteDialog({ code, onClose }: Props) {
   return (
     <LazyDialog title="Invite user" isOpen onClose={onClose}>

@@ -4,6 +4,7 @@ import { FormShell } from '../../components/FormShell.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { TextField } from '../../ui/TextField.tsx'
 
+/** A form that changes the name of the organization. */
 export function NameForm({ org: { code, name } }: { org: Org }) {
   const rename = useApiMutation('orgs.update', {
     invalidates: ['user.get'],

@@ -13,7 +13,7 @@ import { lazyPart } from '../../lib/lazy.tsx'
 const DangerZone = lazyPart(() => import('./DangerZone.tsx'))
 const Members = lazyPart(() => import('./Members.tsx'))
 
-/** The settings of a team organization. */
+/** The settings of an organization that is not a playground. */
 export function OrgSettings({ org }: { org: Org }) {
   const deniedReason = useDeniedReason('organization.write')
   return (
@@ -63,6 +63,7 @@ export function OrgSettings({ org }: { org: Org }) {
   )
 }
 
+/** Shows the code of the organization, and what it is for. */
 export function OrgCodeCard({ code }: { code: string }) {
   return (
     <Card title="Organization code" isPadded>

@@ -7,9 +7,10 @@ import { Card } from '../../ui/Card.tsx'
 import { ProgressBar } from '../../ui/ProgressBar.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 
+/** The quotas of a playground, and how much of them is used this month. */
 export const quotasQuery = (code: string) => q('orgs.getQuotas', { params: { code } })
 
-/** This month's RPC requests relative to the free quota (spec 2.11). */
+/** Shows how much of the free quota of RPC requests is used this month (spec 2.11). */
 export function RpcUsage({ code }: { code: string }) {
   const quotas = useQuery(quotasQuery(code))
   return (

@@ -16,7 +16,10 @@ export const prefetch: Prefetch = ({ client, org }) => {
   else void client.prefetchQuery(rolesQuery(org.code))
 }
 
-/** The settings of the active organization (spec 2.6, `/settings`). Links in confirmation emails open it with `emailVerified`. */
+/**
+ * The settings of the active organization (spec 2.6, `/settings`). Links in confirmation emails open this page with the parameter
+ * `emailVerified`.
+ */
 export default function SettingsPage() {
   const org = useOrg()
   useEmailVerifiedToast()
@@ -53,12 +56,12 @@ function useEmailVerifiedToast(): void {
   useEffect(() => {
     if (emailVerified === undefined) return
     toast(emailVerified === 'true' ? verifiedToast : invalidLinkToast)
-    // Removes the parameter, so that a reload does not repeat the toast.
+    // Remove the parameter, so that a reload does not show the toast again.
     void navigate({ to: '/settings', search: (search) => ({ ...search, emailVerified: undefined }), replace: true })
   }, [emailVerified, navigate])
 }
 
-/** The settings of a playground: code and RPC usage, but no members (spec 2.6). */
+/** The settings of a playground: its code and RPC usage, but no members (spec 2.6). */
 function PlaygroundSettings({ org }: { org: Org }) {
   return (
     <div className="flex flex-col gap-5">

@@ -3,7 +3,7 @@ import type { Column } from '../../components/data-table/columns.ts'
 import { roleLabels } from '../../components/role-options.ts'
 import { Badge } from '../../ui/Badge.tsx'
 
-/** The columns of the member list. The row with `ownEmail` has the badge You (spec 3). */
+/** The columns of the list of members. The row of the member with `ownEmail` has the badge `You` (spec 3). */
 export const memberColumns = (ownEmail: string | null): Column<Role>[] => [
   {
     id: 'email',

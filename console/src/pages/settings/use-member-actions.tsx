@@ -14,14 +14,14 @@ import { toast } from '../../lib/toasts.ts'
 
 type MemberContext = {
   orgName: string
-  /** Whether it is the user's own membership, which is identified by its email. */
+  /** Whether it is the user's own membership. It has the user's email. */
   isOwn: (role: Role) => boolean
   changeRole: (role: Role, type: RoleType) => void
   remove: (role: Role) => Promise<unknown>
   leave: (role: Role) => Promise<unknown>
 }
 
-/** Changes the role of a member to this one. */
+/** The action that changes the role of a member to `type`. */
 const roleAction = (type: RoleType): ActionOn<Role, MemberContext> => ({
   label: roleLabels[type],
   section: 'Role',
@@ -64,7 +64,7 @@ const memberActions = {
   },
 } satisfies Record<string, ActionOn<Role, MemberContext>>
 
-/** Binds the actions on members of the organization. */
+/** The actions on members and invitations of the organization, bound to the current user. */
 export function useMemberActions(org: Org) {
   const user = useUser()
   const navigate = useNavigate()
@@ -104,7 +104,10 @@ export function useMemberActions(org: Org) {
   }
 }
 
-/** A toast instead of an error in the dialog, since the user must first act on another page (spec 6, 8). */
+/**
+ * Shows a toast if the user is the last administrator. The dialog closes, because the user must first act on another page (spec 6, 8).
+ * Throws other errors again.
+ */
 function toastLastAdmin(error: unknown): void {
   if (!hasStatus(error, 405)) throw error
   toast({

@@ -6,7 +6,7 @@ import { PageHeader } from '../../components/PageHeader.tsx'
 
 export const prefetch: Prefetch = ({ client, org }) => void client.prefetchQuery(squidsQuery(org.code))
 
-/** The guide to deploying a squid (spec 2.8, `/squids/deploy`). */
+/** The page with the deploy guide (spec 2.8, `/squids/deploy`). */
 export default function DeployPage() {
   return (
     <>

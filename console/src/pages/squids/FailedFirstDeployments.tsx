@@ -8,7 +8,7 @@ import { Alert } from '../../ui/Alert.tsx'
 const maxAgeMs = 24 * 60 * 60 * 1000
 const maxShown = 3
 
-/** Reports recent first deployments that failed. Their versions were deleted, so the list does not contain them. */
+/** Shows first deployments of the last day that failed, at most three. Their versions were deleted, so the list does not contain them. */
 export function FailedFirstDeployments({ squids }: { squids: readonly Pick<SquidSummary, 'reference'>[] }) {
   const { data, dataUpdatedAt } = useLatestDeployments(useOrg().code)
   const failedDeployments = failedFirstDeployments(data ?? [], squids, dataUpdatedAt - maxAgeMs).slice(0, maxShown)

@@ -20,7 +20,7 @@ type Props = {
 export function SquidFilters({ squids, text, onTextChange }: Props) {
   const { status = [], tag = [] } = route.useSearch()
   const setSearch = useSetSearch(route)
-  // Includes selected tags that are no longer on any version, so that the user can deselect them.
+  // The options include selected tags that no version has any more, so that the user can deselect them.
   const tags = useMemo(
     () => [...new Set([...tagsOf(squids ?? []), ...tag])].map((id) => ({ id, label: id })),
     [squids, tag],

@@ -24,7 +24,7 @@ const noSelection: readonly string[] = []
 const nameOf = ({ name }: SquidSummary) => name
 const referenceOf = ({ reference }: SquidSummary) => reference
 
-/** The versions grouped by squid. */
+/** The list of versions, grouped by squid, with its header and filters. */
 export function SquidList({ squids }: { squids: UseQueryResult<SquidSummary[]> }) {
   const navigate = useNavigate()
   const { status = noSelection, tag = noSelection } = route.useSearch()
@@ -80,7 +80,7 @@ export function SquidList({ squids }: { squids: UseQueryResult<SquidSummary[]> }
   )
 }
 
-/** The requests of the last week; null while loading. They load after the rows, so that they do not delay them. */
+/** The requests of the last week; null while loading. They load after the rows, so that they do not delay the rows. */
 function useRequests(areRowsLoaded: boolean) {
   const ingress = useQuery({ ...ingressQuery(useOrg().code), enabled: areRowsLoaded })
   return useMemo(

@@ -7,7 +7,7 @@ import { PageHeader } from '../../components/PageHeader.tsx'
 import { Alert } from '../../ui/Alert.tsx'
 import { deployDisabledReason, remainingSquids, remainingWarning, summaryOf } from './squids-left.ts'
 
-/** The header of the list: how many squids there are, and how many more are allowed. */
+/** The header of the list: how many versions the organization has, and how many more it may deploy. */
 export function SquidsHeader({ squids: { data: squids, error } }: { squids: UseQueryResult<SquidSummary[]> }) {
   const org = useOrg()
   const remaining = squids && remainingSquids(org, squids.length)

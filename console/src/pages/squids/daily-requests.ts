@@ -8,9 +8,10 @@ export type DailyRequests = { days: readonly number[]; total: number }
 
 const noRequests: DailyRequests = { days: Array.from({ length: days }, () => 0), total: 0 }
 
-/** The requests to all versions. `dayStartsMs` are the starts of the days, oldest first. */
+/** The requests to all versions. `dayStartsMs` are the starts of the days in Unix milliseconds, oldest first. */
 export type WeekOfRequests = { dayStartsMs: readonly number[]; requestsOf: (squidId: number) => DailyRequests }
 
+/** Groups counts by version and day. Counts before the last seven days are omitted. */
 export function weekOfRequests(counts: readonly IngressCount[], nowMs: number): WeekOfRequests {
   const today = Math.floor(nowMs / dayMs)
   const byId = new Map<number, number[]>()

@@ -14,7 +14,10 @@ export function filterSquids(squids: readonly SquidSummary[], { search, status, 
   )
 }
 
-/** Compiles a case-insensitive pattern. An invalid one, such as `a(` while typing, is matched literally. */
+/**
+ * Returns a function that tests names against a case-insensitive regular expression. An invalid one, such as `a(` while the user types,
+ * is matched literally.
+ */
 export function nameMatcher(search: string): (name: string) => boolean {
   const text = search.trim()
   if (text === '') return () => true

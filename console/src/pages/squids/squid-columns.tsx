@@ -15,15 +15,16 @@ import type { WeekOfRequests } from './daily-requests.ts'
 
 const DeploymentStep = lazyPart(() => import('./DeploymentStep.tsx'))
 
-/** The requests of the last week; null while loading. A context, so that only the bars render again when they arrive, not the rows. */
+/** The requests of the last week; null while loading. They are in a context, so that only the bars, not the rows, render again when they arrive. */
 export const RequestsContext = createContext<WeekOfRequests | null>(null)
 
+/** The columns of the list of squids. */
 export const squidColumns: Column<SquidSummary>[] = [
   {
     id: 'name',
     header: 'Name',
     cell: (squid) => <Name squid={squid} />,
-    // Sorts only by squid. The versions of each squid remain in the server's order, newest first.
+    // The name does not include the slot, so the versions of each squid remain in the server's order, newest first.
     sortBy: ({ name }) => name,
   },
   {
@@ -68,13 +69,16 @@ export const squidColumns: Column<SquidSummary>[] = [
     header: 'Deploy date',
     width: '132px',
     hideBelow: 'xs',
-    // A version whose first deployment is in progress is sorted as the newest.
+    // A version without a successful deployment is sorted as the newest.
     sortBy: ({ deployedAt }) => (deployedAt === null ? Number.MAX_SAFE_INTEGER : Date.parse(deployedAt)),
     cell: ({ deployedAt }) => (deployedAt === null ? emptyValue : <RelativeTime at={deployedAt} />),
   },
 ]
 
-/** The status describes the running code, so an icon marks a failed update. On wide screens, the column Sync shows it as text instead. */
+/**
+ * The status of a version, which describes the running code. An icon marks a failed deployment; on wide screens, the column Sync shows it
+ * as text instead.
+ */
 const Status = ({ squid }: { squid: SquidSummary }) => (
   <span className="flex items-center gap-2">
     <SquidStatus squid={squid} />
@@ -102,7 +106,7 @@ function Name({ squid: { name, slot, tags } }: { squid: SquidSummary }) {
   )
 }
 
-/** The step of a running deployment, the first cause of a degraded version, or the progress of the sync. Renders nothing while unknown. */
+/** The step of a running deployment, the first cause if the version is degraded, or the progress of the sync. Renders nothing while it is unknown. */
 function Progress({ squid }: { squid: SquidSummary }) {
   if (squid.lastDeploy?.running)
     return (

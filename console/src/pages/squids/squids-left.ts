@@ -5,7 +5,7 @@ import { formatInteger } from '../../lib/format.ts'
 export const remainingSquids = ({ limits: { squids } }: Pick<Org, 'limits'>, versions: number): number =>
   Math.max(0, squids - versions)
 
-/** A warning if fewer than three squids are left, otherwise null. */
+/** A warning if the organization can deploy fewer than three more versions (spec 2.7); null if it can deploy more. */
 export function remainingWarning({ limits: { playground } }: Pick<Org, 'limits'>, remaining: number): string | null {
   if (remaining >= limits.squidsLeftWarning) return null
   const owner = playground ? 'your playground' : 'this organization'
@@ -13,6 +13,7 @@ export function remainingWarning({ limits: { playground } }: Pick<Org, 'limits'>
   return `${remaining === 1 ? 'Only 1 squid is' : `Only ${remaining} squids are`} left in ${owner}.`
 }
 
+/** A number with a noun in the singular or plural: `1 version`, `4 versions` */
 export const countOf = (count: number, word: string) => `${formatInteger(count)} ${word}${count === 1 ? '' : 's'}`
 
 /** Returns a summary such as `4 versions of 3 squids · 96 left in this organization`. */

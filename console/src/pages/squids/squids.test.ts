@@ -34,7 +34,7 @@ test('filters match any of the statuses and all of the tags', () => {
   expect(tagsOf(all)).toEqual(['production', 'staging', 'v2'])
 })
 
-test('valid and failed requests of a day are summed in one bar; older days are omitted', () => {
+test('valid and failed requests of a day are added; days before the last seven are omitted', () => {
   const now = Date.parse('2026-11-21T00:00:01Z')
   const count = (time: string, squidId: number, res: 'success' | 'error', value: string) => ({
     time: `${time}T00:00:00.000Z`,

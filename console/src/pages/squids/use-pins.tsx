@@ -4,7 +4,7 @@ import type { Action } from '../../ui/action.ts'
 
 const usePinnedNames = createLocalList('pinnedSquids', (value) => typeof value === 'string')
 
-/** The squids that the user has pinned to the top of the list, by name. */
+/** The names of the squids that the user has pinned to the top of the list, and the action that pins or unpins a squid. */
 export function usePins() {
   const { items, save } = usePinnedNames()
   return {

@@ -12,7 +12,7 @@ import { tagsOfOtherVersions } from './tags-of-other-versions.ts'
 
 type Props = { squid: Squid; onClose: () => void }
 
-/** Adds a new tag, or moves the tag of another version of the squid after a confirmation. */
+/** Lets the user add a new tag, or, after a confirmation, move the tag of another version of the squid. */
 export default function AddTagDialog({ squid, onClose }: Props) {
   const code = squid.organization.code
   const siblings = useQuery(q('squids.list', { params: { code }, query: { name: squid.name } }))

@@ -7,7 +7,7 @@ type Disk = NonNullable<Squid['addons']['postgres']>['disk']
 const bytesPerMegabyte = 1024 * 1024
 const tones = { LOW: 'good', NORMAL: 'good', UNKNOWN: 'info', WARNING: 'warn', CRITICAL: 'bad' } as const
 
-/** Disk usage of a database, in MB (spec 2.9). */
+/** Shows the used and total disk space of a database, in MB of 1024² bytes (spec 2.9). */
 export function DiskUsage({ disk: { usedBytes, totalBytes, usageStatus } }: { disk: Disk }) {
   if (totalBytes <= 0 || usageStatus === 'UNKNOWN') return <span className="text-ink-3">not measured yet</span>
   const ratio = usedBytes / totalBytes

@@ -1,7 +1,7 @@
 import { ProcessorsTable } from './ProcessorsTable.tsx'
 import { useVersion } from './use-version.ts'
 
-/** The processors of a version, with the reason if one does not sync (spec 2.9, `/processors`). */
+/** The list of a version's processors, and why some of them do not sync (spec 2.9, `/processors`). */
 export default function ProcessorsTab() {
   const squid = useVersion()
   const withReason = (squid.processors ?? []).filter(({ reason }) => reason !== null)

@@ -24,7 +24,7 @@ const processorActions = {
   },
 } satisfies Record<string, ActionOn<Processor, ProcessorContext>>
 
-/** The processors of a version, with their actions (spec 2.9). */
+/** The table of a version's processors, with their actions (spec 2.9). */
 export function ProcessorsTable({ squid, isNarrow = false }: { squid: Squid; isNarrow?: boolean }) {
   const navigate = useNavigate()
   const { name: squidName, slot: squidSlot } = squid

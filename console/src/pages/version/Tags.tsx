@@ -48,7 +48,7 @@ const addTag: ActionOn<Squid, unknown> = {
   run: (squid) => openDialog((close) => <AddTagDialog squid={squid} onClose={close} />),
 }
 
-/** The tags of a version, each with a menu, and a button to add one. */
+/** The tags of a version, each with a menu, and a button that adds a tag. */
 export function Tags({ squid }: { squid: Squid }) {
   const membership = useMembership()
   const remove = useApiMutation('squids.removeTag', {

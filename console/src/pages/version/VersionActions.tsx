@@ -7,7 +7,7 @@ import { useVersionActions } from '../../components/squid/use-version-actions.ts
 import { groupsOf } from '../../ui/action.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
 
-/** The actions of the header: the most used ones as buttons, all of them in a menu. */
+/** The actions in the header of a version: the most used ones as buttons, and all others in a menu. */
 export function VersionActions({ squid }: { squid: Squid }) {
   const { actionOf, actionsOf, menuDisabledReason } = useVersionActions()
   return (

@@ -6,7 +6,7 @@ import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Tags } from './Tags.tsx'
 import { VersionActions } from './VersionActions.tsx'
 
-/** Name, slot, status, tags and actions of the version. `tab` names the open tab, for the title. */
+/** The header of a version's page: name, slot, status, tags and actions. `tab` is the label of the open tab, for the title of the browser tab. */
 export function VersionHeader({ squid, tab }: { squid: Squid; tab: string | undefined }) {
   const { name, slot, reference } = squid
   return (

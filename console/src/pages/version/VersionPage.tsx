@@ -20,7 +20,7 @@ import { prefetchVersion, useVersionParams, useVersionQuery, type VersionPath } 
 
 export const prefetch: Prefetch<VersionPath> = (context) => prefetchVersion(context)
 
-/** The frame around all tabs (spec 2.9). It polls the version; the tabs read it from the cache. */
+/** The layout of a version's page, which contains the open tab (spec 2.9). It polls the version; the tabs read the version from the cache. */
 export default function VersionPage() {
   const query = useVersionQuery()
   const { reference } = useVersionParams()
@@ -37,7 +37,7 @@ export default function VersionPage() {
   )
 }
 
-/** Shown if the version was deleted, its first deployment failed, or it never existed. */
+/** Shown if the version does not exist: it was deleted, its first deployment failed, or it never existed. */
 function MissingVersion({ wasLoaded }: { wasLoaded: boolean }) {
   const { code, reference } = useVersionParams()
   const { data, isPending } = useLatestDeployments(code)
@@ -62,7 +62,7 @@ function Version({ squid }: { squid: Squid }) {
   )
 }
 
-/** Leaves the page after the version was deleted, by this user or another. */
+/** Leaves the page after a user has deleted the version. */
 function useRedirectAfterDeletion(isDeleted: boolean): void {
   const navigate = useNavigate()
   const { reference } = useVersionParams()

@@ -6,7 +6,7 @@ import type { Tone } from '../../ui/tones.ts'
 import { ProgressBar } from '../../ui/ProgressBar.tsx'
 import { formatSpan, formatSpeed, lagBlocks } from '../../components/squid/sync.ts'
 
-/** A processor with an unknown status is shown as starting (spec 4). */
+/** The labels and tones of statuses. A processor with an unknown status is shown as starting (spec 4). */
 const statusAppearance: Record<Processor['status'], { label: string; tone: Tone; isPulsing: boolean }> = {
   STARTING: { label: 'Starting', tone: 'info', isPulsing: true },
   SYNCING: { label: 'Syncing', tone: 'info', isPulsing: true },
@@ -136,6 +136,7 @@ const restarts: Column<Processor> = {
   cell: ({ restarts }) => <span className={restarts > 0 ? 'text-warn' : ''}>{formatInteger(restarts)}</span>,
 }
 
+/** The columns of the table of processors. */
 export const processorColumns = [name, status, progress, block, lag, speed, eta, restarts]
 /** The columns of a table in a narrow container. */
 export const compactProcessorColumns = [name, status, progress, block, lag, eta]

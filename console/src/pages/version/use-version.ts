@@ -11,12 +11,13 @@ export function useVersionParams(): { code: string; reference: string } {
   return { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
 }
 
+/** The polled query of the version in the URL. */
 export const useVersionQuery = () => useQuery(polledVersionQuery(useVersionParams()))
 
 /** The parameters in the URL of the pages of a version. */
 export type VersionPath = { squidName: string; squidSlot: string }
 
-/** Starts the query of the version, and when its response arrives, the queries that depend on it. */
+/** Starts to fetch the version. When its response arrives, it calls `startQueries`, which starts the queries that depend on it. */
 export function prefetchVersion(
   { client, org, params: { squidName, squidSlot } }: PageContext<VersionPath>,
   startQueries: (squid: Squid) => void = () => {},

@@ -15,7 +15,7 @@ const running = { status: 'DEPLOYED', addons: { postgres }, image: 'one:1' } as 
 const disabledTabs = (squid: Parameters<typeof versionTabs>[0]) =>
   versionTabs(squid).flatMap(({ label, disabledReason }) => (disabledReason === null ? [] : [label]))
 
-test('a running version has all tabs enabled', () => {
+test('all tabs of a running version are enabled', () => {
   expect(versionTabs(running).map(({ label }) => label)).toEqual([
     'General',
     'Details',
@@ -46,12 +46,12 @@ test('tabs that need running programs are disabled while the version is hibernat
 })
 
 test('a version without a database has no DB access tab, and the file tabs are disabled until the first build', () => {
-  const fresh = { ...running, addons: {}, image: null }
-  expect(versionTabs(fresh).map(({ label }) => label)).not.toContain('DB access')
-  expect(versionTabs({ ...fresh, addons: { neon: { connections: [] } } }).map(({ label }) => label)).toContain(
+  const unbuilt = { ...running, addons: {}, image: null }
+  expect(versionTabs(unbuilt).map(({ label }) => label)).not.toContain('DB access')
+  expect(versionTabs({ ...unbuilt, addons: { neon: { connections: [] } } }).map(({ label }) => label)).toContain(
     'DB access',
   )
-  expect(disabledTabs(fresh)).toEqual(['Manifest', 'Package.json'])
+  expect(disabledTabs(unbuilt)).toEqual(['Manifest', 'Package.json'])
 })
 
 test('URLs are grouped by type, and canonical URLs are marked immutable only from spec 4 on', () => {

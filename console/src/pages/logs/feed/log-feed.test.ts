@@ -11,7 +11,10 @@ const entry = (id: number): LogEntry => ({
 })
 const noFilters: LogsQuery = { filter: {}, from: undefined, to: undefined, line: undefined }
 
-/** A fake log. `print` adds lines, `breakStream` ends the stream with an error, `followedAfter` contains the id of the line after which each stream started. */
+/**
+ * A fake log. `print` adds lines, `breakStream` ends the stream with an error, `followedAfter` contains the id of the line after which
+ * each stream started.
+ */
 function startLog(count: number) {
   const lines = Array.from({ length: count }, (_, i) => entry(i + 1))
   const followedAfter: (string | undefined)[] = []

@@ -8,7 +8,7 @@ import { NativeSelect } from '../../../ui/NativeSelect.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
 import { tagChoices, tagKey } from '../status-page/tag-choices.ts'
 
-/** Asks for a domain, and for the tag that it serves. The page then shows the DNS records to set. */
+/** Lets the user add a domain, and select the tag that it serves. The page then shows the DNS records to set. */
 export default function AddDomainDialog({ code, onClose }: { code: string; onClose: () => void }) {
   const squids = useQuery(squidsQuery(code)).data
   const add = useApiMutation('domains.add', {

@@ -2,7 +2,7 @@ import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { formatDate } from '../../../lib/format.ts'
 import type { Domain } from './queries.ts'
 
-/** The state of the certificate in one sentence. */
+/** The state of the domain's certificate, in one or two sentences. */
 export function Certificate({ domain: { certificate } }: { domain: Domain }) {
   if (certificate === null) return <>Ordered when both records are found.</>
   const { expiresAt, problem, nextOrderAt } = certificate

@@ -28,7 +28,7 @@ type Props = {
   hasVersion: boolean | undefined
 }
 
-/** One domain: its state, what is wrong, its records and certificate, and its actions. */
+/** One domain: its state, its problem if it has one, its records and certificate, and its actions. */
 export function DomainCard({ code, domain, hasVersion }: Props) {
   const { name, squid, tag, state } = domain
   const { label, ...dot } = appearance[state]
@@ -75,7 +75,7 @@ export function DomainCard({ code, domain, hasVersion }: Props) {
   )
 }
 
-/** What is wrong with the domain, and what to do. Problems of single records are shown next to them. */
+/** Shows what is wrong with the domain, and what to do. While the domain waits for DNS, `Records` shows the problems of its records instead. */
 function Problem({ domain: { state, problem, records, certificate } }: { domain: Domain }) {
   if (problem === null) return null
   const isAboutRecord = records.some((record) => record.problem === problem)

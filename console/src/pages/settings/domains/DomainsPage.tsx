@@ -25,7 +25,7 @@ export const prefetch: Prefetch = ({ client, org }) => {
   void client.prefetchQuery(squidsQuery(org.code))
 }
 
-/** The domains of the organization: records to set, their states, certificates. */
+/** The domains of the organization, with their states, certificates and the DNS records to set. */
 export default function DomainsPage() {
   const org = useOrg()
   return (

@@ -13,7 +13,7 @@ const appearance: Record<DnsRecord['state'], { tone: Tone; label: string; isPuls
   UNKNOWN: { tone: 'warn', label: 'No response' },
 }
 
-/** The records that the owner of the domain must set, with the state of each and what to do. */
+/** The records that the owner of the domain must set, with the state of each, and what to do about it. */
 export function Records({ domain }: { domain: Domain }) {
   return (
     <ul aria-label={`DNS records of ${domain.name}`} className="flex flex-col gap-4">
@@ -27,12 +27,12 @@ export function Records({ domain }: { domain: Domain }) {
               <StatusDot {...dot}>{label}</StatusDot>
             </p>
             <div className="grid grid-cols-1 gap-x-3 gap-y-1.5 sm:grid-cols-2">
-              <Labelled label="Name">
+              <LabelledField label="Name">
                 <CopyField text={name} what={`name of the ${type} record of ${domain.name}`} />
-              </Labelled>
-              <Labelled label="Value">
+              </LabelledField>
+              <LabelledField label="Value">
                 <CopyField text={value} what={`value of the ${type} record of ${domain.name}`} />
-              </Labelled>
+              </LabelledField>
             </div>
             {problem !== null && (
               <p className="mt-1.5 text-sm wrap-anywhere text-ink-2">
@@ -46,7 +46,7 @@ export function Records({ domain }: { domain: Domain }) {
   )
 }
 
-function Labelled({ label, children }: { label: string; children: ReactNode }) {
+function LabelledField({ label, children }: { label: string; children: ReactNode }) {
   return (
     <div className="min-w-0">
       <p aria-hidden className="mb-0.5 text-sm text-ink-3">
@@ -57,7 +57,7 @@ function Labelled({ label, children }: { label: string; children: ReactNode }) {
   )
 }
 
-/** What the owner of the domain should do about a record. */
+/** What the owner of the domain should do about a record that was not found. */
 export function remedyOf({ type, state }: Pick<DnsRecord, 'type' | 'state'>, domainName: string): string {
   if (state === 'UNKNOWN') return 'Shoal checks again. If this continues, check the name servers of the domain.'
   if (type === 'TXT') return 'Add it at your DNS provider; other TXT records of that name may stay.'

@@ -3,7 +3,7 @@ import { q, type Payload } from '../../../api/query.ts'
 
 export type Domain = Payload<'domains.list'>['domains'][number]
 
-/** Whether a check of the records is due, so that the server checks them in its next round. */
+/** Whether a check of the records is due, so that the server is checking them or will check them in its next round. */
 export const isChecking = ({ nextCheckAt }: Domain, nowMs = Date.now()): boolean =>
   nextCheckAt !== null && Date.parse(nextCheckAt) <= nowMs
 

@@ -29,6 +29,7 @@ const states = incidentStates.map((id) => ({ id, label: incidentStateTexts[id] }
 type Tag = StatusIncident['tags'][number]
 type DialogProps = { code: string; onClose: () => void }
 
+/** Lets the user publish an incident. */
 export function NewIncidentDialog({ code, tags, onClose }: DialogProps & { tags: StatusPageTag[] }) {
   const create = useApiMutation('statusPage.createIncident', {
     invalidates,
@@ -64,8 +65,10 @@ export function NewIncidentDialog({ code, tags, onClose }: DialogProps & { tags:
   )
 }
 
+/** The props of dialogs about an existing incident. */
 type IncidentProps = DialogProps & { incident: StatusIncident }
 
+/** Lets the user change the title, impact and tags of an incident. */
 export function EditIncidentDialog({ code, tags, incident, onClose }: IncidentProps & { tags: StatusPageTag[] }) {
   const change = useApiMutation('statusPage.changeIncident', {
     invalidates,
@@ -98,6 +101,7 @@ export function EditIncidentDialog({ code, tags, incident, onClose }: IncidentPr
   )
 }
 
+/** Lets the user publish an update of an incident. */
 export function NewUpdateDialog({ code, incident, onClose }: IncidentProps) {
   const add = useApiMutation('statusPage.addUpdate', { invalidates, errorDisplay: 'caller', onSuccess: onClose })
   return (
@@ -128,6 +132,7 @@ export function NewUpdateDialog({ code, incident, onClose }: IncidentProps) {
   )
 }
 
+/** Lets the user change the text of a published update. */
 export function EditUpdateDialog({
   code,
   incidentId,
@@ -173,7 +178,7 @@ function IncidentFields({ field, tags, affected, onAffected }: IncidentFieldsPro
 
 type AffectedProps = { tags: StatusPageTag[]; affected: readonly Tag[]; onChange: (tags: Tag[]) => void }
 
-/** Selects the affected tags of the page. An incident without tags is about the whole page. */
+/** Lets the user select the affected tags of the page. An incident without tags is about the whole page. */
 function AffectedTags({ tags, affected, onChange }: AffectedProps) {
   if (tags.length === 0) return null
   const isAffected = (tag: Tag) => affected.some((other) => tagKey(other) === tagKey(tag))

@@ -15,7 +15,7 @@ import { tagKey } from './tag-choices.ts'
 
 type Props = { code: string; page: StatusPage }
 
-/** The incidents of the page, with their updates and actions. */
+/** The list of the page's incidents, with their updates and actions. */
 export function Incidents({ code, page }: Props) {
   const deniedReason = useDeniedReason('squids.write')
   const incidents = useQuery(incidentsQuery(code))

@@ -4,7 +4,7 @@ import { Badge } from '../../../ui/Badge.tsx'
 import { buttonClass } from '../../../ui/Button.tsx'
 import { CopyField } from '../../../ui/CopyButton.tsx'
 
-/** Whether the page is public, its address, and a link to it or to a preview. */
+/** Shows whether the page is public, and its address with a link, or a link to a preview. */
 export function PageAddress({ page: { isEnabled, url, previewUrl } }: { page: StatusPage }) {
   if (!isEnabled)
     return (

@@ -11,7 +11,7 @@ import { Checkbox } from '../../../ui/Checkbox.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
 import { tagChoices, tagKey, withTag } from './tag-choices.ts'
 
-/** Turns the page on or off, and changes its settings. */
+/** A form that turns the page on or off, and changes its settings. */
 export function SettingsForm({ code, page }: { code: string; page: StatusPage }) {
   const deniedReason = useDeniedReason('organization.write')
   const squids = useQuery(squidsQuery(code)).data
@@ -60,23 +60,23 @@ export function SettingsForm({ code, page }: { code: string; page: StatusPage })
                 At most {statusPageLimits.tags}. Visitors see only the name that you enter, not the squid or the tag.
               </p>
               {tagChoices(squids ?? [], values.tags).map((choice) => {
-                const at = tags.findIndex((tag) => tagKey(tag) === tagKey(choice))
+                const index = tags.findIndex((tag) => tagKey(tag) === tagKey(choice))
                 return (
                   <div key={tagKey(choice)} className="flex flex-wrap items-center gap-x-4 gap-y-1.5">
                     <Checkbox
                       className="basis-60"
-                      checked={at >= 0}
+                      checked={index >= 0}
                       onChange={(event) => setTags(withTag(tags, choice, event.target.checked))}
                     >
                       <code>{tagKey(choice)}</code>
                     </Checkbox>
-                    {at >= 0 && (
+                    {index >= 0 && (
                       <TextField
                         label={`Public name of ${tagKey(choice)}`}
                         isLabelHidden
                         autoComplete="off"
                         className="min-w-0 flex-1 basis-50"
-                        {...field(`tags.${at}.name`)}
+                        {...field(`tags.${index}.name`)}
                       />
                     )}
                   </div>

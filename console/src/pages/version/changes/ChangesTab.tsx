@@ -30,7 +30,7 @@ export const prefetch: Prefetch<{ deployId: string }> = ({
     void client.prefetchQuery(changesQuery(org.code, deployId, typeof against === 'string' ? against : undefined))
 }
 
-/** What changed in the code between two deployments. */
+/** Shows what changed in the code between two deployments. */
 export default function ChangesTab() {
   const { deployId } = route.useParams()
   const deniedReason = useDeniedReason('squids.write')

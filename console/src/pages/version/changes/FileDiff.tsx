@@ -5,9 +5,9 @@ import { cx } from '../../../ui/classes.ts'
 import type { Tone } from '../../../ui/tones.ts'
 import { changeOf, countLines, hunksOf, type Change, type ChangedFile, type DiffLine } from './hunks.ts'
 
-/** Files with more lines are closed at first. */
+/** Files with more lines than this are initially closed. */
 const openLines = 300
-/** More lines of a file are not rendered. */
+/** The maximum number of lines of a file that are rendered. */
 const maxLines = 2000
 
 const changeTones: Record<Change, Tone> = { added: 'good', removed: 'bad', changed: 'info' }

@@ -37,7 +37,7 @@ test('texts with too many differences are not compared', () => {
   expect(hunksOf(file(many('a'), many('b')))).toBeNull()
 })
 
-test('the manifest and package.json come first, binaries last', () => {
+test('the manifest and package.json are first, and binaries last', () => {
   const paths = ['assets/logo.png', 'src/main.ts', 'package.json', 'abi/a.json', 'squid.yaml']
   const files = paths.map((path) => file('', path.endsWith('png') ? null : 'a', path))
   expect(byImportance(files).map(({ path }) => path)).toEqual([

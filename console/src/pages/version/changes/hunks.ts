@@ -2,10 +2,11 @@ import type { DeploymentChanges } from '@shoal/contract'
 import { structuredPatch } from 'diff'
 
 export type ChangedFile = DeploymentChanges['files'][number]
+/** A line of a comparison. `before` and `after` are its line numbers in the two files; null if the file does not contain it. */
 export type DiffLine = { kind: 'same' | 'added' | 'removed'; before: number | null; after: number | null; text: string }
 export type Hunk = { id: string; lines: DiffLine[] }
 
-/** A comparison that takes longer is aborted: texts come from users, and the worst take quadratic time. */
+/** A comparison that exceeds these limits is aborted, because users provide the texts, and some take quadratic time. `timeout` is in ms. */
 const limits = { timeout: 500, maxEditLength: 5000 }
 
 /** Returns the parts of a text file that differ, with three lines of context; null for binaries, and for texts with too many differences. */
@@ -16,13 +17,13 @@ export function hunksOf({ before, after }: ChangedFile): Hunk[] | null {
   return patch ? patch.hunks.map(({ oldStart, newStart, lines }) => hunkOf(oldStart, newStart, lines)) : null
 }
 
-/** A file that does not exist is empty. */
+/** The text of one side. A file that does not exist is empty; null if its text is not recorded. */
 const textOf = (side: ChangedFile['before']): string | null => (side === null ? '' : side.text)
 
 function hunkOf(oldStart: number, newStart: number, lines: readonly string[]): Hunk {
   let [before, after] = [oldStart, newStart]
   const numbered = lines
-    // `\ No newline at end of file`
+    // Omit the line `\ No newline at end of file`.
     .filter((line) => !line.startsWith('\\'))
     .map((line): DiffLine => {
       const text = line.slice(1)
@@ -47,7 +48,7 @@ export type Change = 'added' | 'removed' | 'changed'
 export const changeOf = ({ before, after }: ChangedFile): Change =>
   before === null ? 'added' : after === null ? 'removed' : 'changed'
 
-/** The manifest and package.json first, then sources, then all others, each by path. */
+/** Sorts files: the manifest, then package.json, then texts, then files whose text is not recorded, each by path. */
 export function byImportance(files: readonly ChangedFile[]): ChangedFile[] {
   const rank = ({ path, before, after }: ChangedFile) => {
     if (/^[^/]*squid[^/]*\.ya?ml$/.test(path)) return 0

@@ -13,7 +13,7 @@ const Tabs = lazyPart(async () => ({ default: (await import('../../../ui/Tabs.ts
 
 type Props = { connection: Connection; isReadOnly: boolean }
 
-/** Shows how to connect to the database. Copied text always includes the password, even while it is hidden. */
+/** Shows how to connect to the database. Copied text always contains the password, even while the panel hides it. */
 export function ConnectionPanel({ connection, isReadOnly }: Props) {
   const [isPasswordVisible, setIsPasswordVisible] = useState(false)
   const { host, port, database, user, password } = connection.params

@@ -8,7 +8,7 @@ import { useVersion } from '../use-version.ts'
 import { ConnectionPanel } from './ConnectionPanel.tsx'
 import { databaseAccess } from './database-access.ts'
 
-/** The connection and the database of a version (spec 2.9, `/db`). */
+/** Shows how to connect to the database of a version, its size and its profile (spec 2.9, `/db`). */
 export default function DatabaseTab() {
   const squid = useVersion()
   const org = useOrg()
@@ -38,7 +38,7 @@ export default function DatabaseTab() {
 
 type Props = { reason: string; remedy: 'billing' | 'newOrganization' | null }
 
-/** Explains why the user cannot connect, with a link to the page where the user can change that. */
+/** Explains why the user cannot connect, with a link to the page on which the user can change that. */
 function NoDatabaseAccess({ reason, remedy }: Props) {
   return (
     <Alert

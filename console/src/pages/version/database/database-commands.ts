@@ -6,7 +6,7 @@ export const hiddenPassword = '••••••••'
 export const connectionKinds = ['PSQL', 'JDBC', 'URI'] as const
 export type ConnectionKind = (typeof connectionKinds)[number]
 
-/** The connection string or command of a kind. `password` may be `hiddenPassword`. */
+/** A connection string or command of this kind. `password` may be `hiddenPassword`. */
 export function connectionText(kind: ConnectionKind, connection: Connection, password: string): string {
   const { host, port, database, user } = connection.params
   const { search, protocol, host: address, pathname } = new URL(connection.uri)
@@ -26,6 +26,6 @@ export function connectionText(kind: ConnectionKind, connection: Connection, pas
   return `jdbc:postgresql://${address}${pathname}?${properties.join('&')}`
 }
 
-/** Quotes the text if a shell needs it. */
+/** Quotes the text for a shell, if necessary. */
 const quoteForShell = (text: string) =>
   /^[\w.@:/-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`

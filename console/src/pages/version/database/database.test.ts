@@ -5,7 +5,7 @@ import { connectionText, hiddenPassword } from './database-commands.ts'
 const params = { host: 'pg.example.com', port: 6432, database: 'sq_1', user: 'sq_1_ro', password: "it's 50%" }
 const connection = { params, uri: 'postgres://sq_1_ro:it%27s%2050%25@pg.example.com:6432/sq_1?sslmode=require' }
 
-test('each kind of connection text quotes the password correctly', () => {
+test('each kind of connection text quotes or encodes the password', () => {
   expect(connectionText('PSQL', connection, params.password)).toBe(
     String.raw`PGPASSWORD='it'\''s 50%' PGSSLMODE=require psql -h pg.example.com -p 6432 -d sq_1 -U sq_1_ro`,
   )
@@ -17,7 +17,7 @@ test('each kind of connection text quotes the password correctly', () => {
   )
 })
 
-test('a hidden password appears in no connection text', () => {
+test('connection texts contain the placeholder instead of a hidden password', () => {
   for (const kind of ['PSQL', 'JDBC', 'URI'] as const) {
     const text = connectionText(kind, connection, hiddenPassword)
     expect(text).toContain(hiddenPassword)

@@ -3,7 +3,7 @@ import { StatusDot } from '../../../components/StatusDot.tsx'
 import { stepLabel } from '../../../components/deployment-title.ts'
 import { deploymentChip } from './deployment-labels.ts'
 
-/** The status of a deployment (spec 4). On hover, the reason of a failure, or the current step in words. */
+/** The status of a deployment (spec 4). On hover, it shows the reason of a failure, or the current step in words. */
 export function DeploymentChip({
   deployment,
 }: {

@@ -6,7 +6,7 @@ import { Tag } from '../../../ui/Badge.tsx'
 import { Card, KeyValue } from '../../../ui/Card.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 
-/** Details of a deployment: its start, user, options and image. */
+/** The details of a deployment: its start, user, options and image. */
 export function DeploymentFacts({ deployment }: { deployment: Deployment }) {
   const { user, createdAt, options, image } = deployment
   return (

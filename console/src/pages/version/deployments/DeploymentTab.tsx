@@ -18,7 +18,7 @@ import { useVersion } from '../use-version.ts'
 export const prefetch: Prefetch<{ deployId: string }> = ({ client, org, params }) =>
   void client.prefetchQuery(deploymentQuery(org.code, params.deployId))
 
-/** One deployment, running or finished (spec 2.9). */
+/** The page of one deployment, running or finished (spec 2.9). */
 export default function DeploymentTab() {
   const { deployId } = useParams({ from: '/app/squids/$squidName/$squidSlot/deployments/$deployId' })
   const query = useDeployment(deployId)

@@ -12,7 +12,7 @@ export const prefetch: Prefetch<VersionPath> = (context) =>
     ({ id }) => void context.client.prefetchInfiniteQuery(deploymentsQuery(context.org.code, String(id))),
   )
 
-/** All deployments of the version, newest first (spec 2.9). */
+/** The list of all deployments of the version, newest first (spec 2.9). */
 export default function DeploymentsTab() {
   const squid = useVersion()
   const deployments = useInfiniteQuery(deploymentsQuery(useVersionParams().code, String(squid.id)))

@@ -13,10 +13,10 @@ import { Alert } from '../../../ui/Alert.tsx'
 import { buttonClass } from '../../../ui/Button.tsx'
 import { Skeleton } from '../../../ui/Skeleton.tsx'
 
-/** Maximum length of the shown error; the page of the deployment shows all of it. */
+/** The maximum length of the shown error. The page of the deployment shows all of it. */
 const maxCharacters = 240
 
-/** Reports on all tabs that the last deployment failed, with its first error. The page of that deployment shows more. */
+/** Shows, on all tabs, that the last deployment failed, with its first error. The page of that deployment does not show the notice. */
 export function FailedDeployNotice({ squid }: { squid: Squid }) {
   const { deployId } = useParams({ strict: false })
   const failed = failedDeployOf(squid)
@@ -27,7 +27,7 @@ export function FailedDeployNotice({ squid }: { squid: Squid }) {
 function Notice({ squid, failed }: { squid: Squid; failed: FailedDeploy }) {
   const { code } = squid.organization
   const id = String(failed.id)
-  // A deployment that ended does not change. Its log can be long and is not needed here.
+  // The query never becomes stale, because a deployment that ended does not change. It excludes the log, which can be long.
   const query = { squidId: String(squid.id), before: String(failed.id + 1), limit: '1', logs: 'false' } as const
   const { data, isPending } = useQuery(q('deployments.list', { params: { code }, query }, { staleTime: Infinity }))
   const deployment = data?.find((candidate) => candidate.id === failed.id)

@@ -5,7 +5,7 @@ import { PageHeader } from '../../../components/PageHeader.tsx'
 import { QueryView } from '../../../components/QueryView.tsx'
 import { DeploymentBody } from './DeploymentBody.tsx'
 
-/** Shows the reason and the log of a failed first deployment, in place of the version, which was deleted. */
+/** Shows the reason and the log of a failed first deployment, instead of its version, which was deleted. */
 export function FailedFirstDeployment({ failed }: { failed: Deployment }) {
   const query = useDeployment(String(failed.id))
   return (

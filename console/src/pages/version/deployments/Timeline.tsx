@@ -56,7 +56,7 @@ export function Timeline({ deployment }: { deployment: Deployment }) {
 
 type Props = { startedAt: string; elapsedMs: number | null }
 
-/** The duration of a step or deployment; while `elapsedMs` is null, the time since it started. */
+/** The duration of a step or deployment, or the time since its start while `elapsedMs` is null. */
 export function Elapsed({ startedAt, elapsedMs }: Props) {
   return (
     <span className="tabular whitespace-nowrap">
@@ -66,6 +66,6 @@ export function Elapsed({ startedAt, elapsedMs }: Props) {
 }
 
 function RunningTime({ startedAt }: { startedAt: string }) {
-  // Whole seconds avoid flicker. The difference is negative if the browser's clock is behind the server's.
+  // The time is in whole seconds, so that it does not flicker. It would be negative if the browser's clock is behind the server's.
   return useTicking((nowMs) => `${Math.max(0, Math.floor((nowMs - Date.parse(startedAt)) / 1000))} s`)
 }

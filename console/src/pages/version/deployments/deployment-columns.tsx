@@ -7,6 +7,7 @@ import { deploymentTitle, shortImage } from '../../../components/deployment-titl
 import { DeploymentChip } from './DeploymentChip.tsx'
 import { Elapsed } from './Timeline.tsx'
 
+/** The columns of the list of deployments. */
 export const deploymentColumns: Column<Deployment>[] = [
   {
     id: 'type',

@@ -1,7 +1,7 @@
 import { isInProgress, type Deployment } from '@shoal/contract'
 import type { Tone } from '../../../ui/tones.ts'
 
-/** The text and tone of the deployment chip: ERROR, SUCCEEDED, or the current step (spec 4). */
+/** The text and tone of a deployment's status: ERROR, SUCCEEDED, or the current step (spec 4). */
 export function deploymentChip(deployment: Pick<Deployment, 'status' | 'failed'>): {
   text: string
   tone: Tone

@@ -12,7 +12,7 @@ const unpacked = { status: 'UNPACKING', startedAt, elapsedMs: 40 } as const
 const states = (deployment: Parameters<typeof timelineOf>[0]) =>
   timelineOf(deployment).map(({ status, state, elapsedMs }) => [status, state, elapsedMs])
 
-test('the chip of a deployment shows ERROR, SUCCEEDED, or the current step', () => {
+test('the status of a deployment is shown as ERROR, SUCCEEDED, or the current step', () => {
   expect(deploymentChip({ status: 'IMAGE_BUILDING', failed: 'UNEXPECTED' }).text).toBe('ERROR')
   expect(deploymentChip({ status: 'OK', failed: 'NO' })).toEqual({ text: 'SUCCEEDED', tone: 'good', isPulsing: false })
   expect(deploymentChip({ status: 'IMAGE_BUILDING', failed: 'NO' })).toMatchObject({
@@ -21,7 +21,7 @@ test('the chip of a deployment shows ERROR, SUCCEEDED, or the current step', () 
   })
 })
 
-test('the title of a deployment names its tag, and its type determines the name of a step', () => {
+test('the title of a change of a tag contains the tag, and the type of a deployment determines the label of a step', () => {
   const options = { tag: 'production', hardReset: false }
   expect(deploymentTitle({ type: 'SET_TAG', options })).toBe('Set tag production')
   expect(deploymentTitle({ type: 'DEPLOY', options })).toBe('Deploy')

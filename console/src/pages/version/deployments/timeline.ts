@@ -5,11 +5,11 @@ export type TimelineStep = {
   status: DeploymentStatus
   state: 'done' | 'running' | 'failed' | 'waiting' | 'skipped'
   startedAt: string | null
-  /** Null while the step runs or before it starts. */
+  /** Null before the step starts and while it runs. */
   elapsedMs: number | null
 }
 
-/** All steps of a deployment in order: finished, current or failed, and upcoming. */
+/** All steps of a deployment, in order: the finished ones, the current or failed one, and those that did not start. */
 export function timelineOf(deployment: Pick<Deployment, 'status' | 'failed' | 'steps' | 'plan'>): TimelineStep[] {
   const { steps, plan } = deployment
   const isRunning = isInProgress(deployment)

@@ -8,12 +8,12 @@ import { useVersion, useVersionParams } from '../use-version.ts'
 
 const pollNewest = pollWhile<Deployment[]>((deployments) => deployments.some(isInProgress), deploymentPolling)
 
-/** The number of newest deployments among which to find the last one. */
-const lastCount = 20
+/** The number of newest deployments among which `lastDeploymentOf` finds the last one. */
+const newestCount = 20
 
 /** The newest deployments of a version, among which `lastDeploymentOf` finds the last one. */
 export function newestQuery(code: string, squidId: string) {
-  const query = { squidId, logs: 'false', limit: String(lastCount) } as const
+  const query = { squidId, logs: 'false', limit: String(newestCount) } as const
   return q('deployments.list', { params: { code }, query }, { refetchInterval: pollNewest })
 }
 

@@ -6,7 +6,7 @@ import { SearchField } from '../../../ui/SearchField.tsx'
 import type { Language } from './highlight.ts'
 import { matchesIn, useMatchHighlights } from './use-match-highlights.ts'
 
-/** A file with syntax highlighting, search and a copy button. The colours appear later than the text, without shifting it. */
+/** A file with syntax highlighting, search and a copy button. The colours appear when their code has loaded, and do not shift the text. */
 export function CodeView({ name, code, language }: { name: string; code: string; language: Language }) {
   const [search, setSearch] = useState('')
   const [current, setCurrent] = useState(0)
@@ -74,7 +74,7 @@ function useHighlightedHtml(code: string, language: Language): string | null {
   const [highlighted, setHighlighted] = useState<{ code: string; html: string } | null>(null)
   useEffect(() => {
     let isCurrent = true
-    // The highlighter is larger than the tab itself; the file is readable without it.
+    // The highlighter loads on demand, because it is larger than the tab, and the file is readable without it.
     void import('./highlight.ts')
       .then(({ highlight }) => isCurrent && setHighlighted({ code, html: highlight(code, language) }))
       .catch(() => null)

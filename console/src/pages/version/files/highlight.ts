@@ -7,5 +7,5 @@ hljs.registerLanguage('yaml', yaml)
 
 export type Language = 'json' | 'yaml'
 
-/** The code as HTML with highlighted tokens; the text is escaped. */
+/** The code as HTML, with highlighted tokens and escaped text. */
 export const highlight = (code: string, language: Language): string => hljs.highlight(code, { language }).value

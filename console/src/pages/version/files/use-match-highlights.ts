@@ -1,10 +1,10 @@
 import { useEffect, type RefObject } from 'react'
 
-const highlightNames = { all: 'code-match', current: 'code-match-now' }
+const highlightNames = { all: 'code-match', current: 'code-match-current' }
 
 /**
  * Highlights the matches of a search with CSS custom highlights, which do not change the DOM, and scrolls to the
- * current match.
+ * match with the index `current`. `html` is the content of the element: when it changes, the matches are found again.
  */
 export function useMatchHighlights(
   elementRef: RefObject<HTMLElement | null>,

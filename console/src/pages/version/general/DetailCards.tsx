@@ -13,6 +13,7 @@ const statusAppearance: Record<DatabaseStatus, { label: string; tone: Tone }> = 
   HEALTHY: { label: 'Healthy', tone: 'good' },
 }
 
+/** Shows the status, size, version and profile of the addon `postgres`. */
 export function PostgresCard({ postgres }: { postgres: NonNullable<Squid['addons']['postgres']> }) {
   const status = statusAppearance[databaseStatus({ addons: { postgres } }) ?? 'PROCESSING']
   return (
@@ -36,6 +37,7 @@ export function PostgresCard({ postgres }: { postgres: NonNullable<Squid['addons
   )
 }
 
+/** Shows the status, replicas and profile of the API. */
 export function ApiCard({ api }: { api: NonNullable<Squid['api']> }) {
   return (
     <Card
@@ -66,6 +68,7 @@ export function ApiCard({ api }: { api: NonNullable<Squid['api']> }) {
 
 type Addons = Squid['addons']
 
+/** Shows the status, URLs, replicas and profile of the addon `hasura`. */
 export const HasuraCard = ({
   hasura: { status, reason, urls, replicas, profile },
 }: {
@@ -83,6 +86,7 @@ export const HasuraCard = ({
   </Card>
 )
 
+/** Shows the hosts and databases of the addon `neon`. */
 export const NeonCard = ({ neon: { connections } }: { neon: NonNullable<Addons['neon']> }) => (
   <Card title="Neon">
     <KeyValue

@@ -3,7 +3,7 @@ import { ProcessorsTable } from '../ProcessorsTable.tsx'
 import { useVersion } from '../use-version.ts'
 import { ApiCard, HasuraCard, NeonCard, PostgresCard } from './DetailCards.tsx'
 
-/** The API, addons, processors and scale of the version (spec 2.9). */
+/** Shows the API, addons, processors and scale of the version (spec 2.9). */
 export default function DetailsTab() {
   const squid = useVersion()
   const { api, scale, processors = [] } = squid

@@ -30,12 +30,12 @@ export const prefetch: Prefetch<VersionPath> = (context) =>
     prefetchDomains(context, squid)
   })
 
-// Loaded lazily, since the table is at the bottom and is most of this tab's code.
+// The table is loaded lazily, because it is at the bottom, and its code is larger than that of the rest of the tab.
 const ProcessorsTable = lazyPart(async () => ({
   default: (await import('../ProcessorsTable.tsx')).ProcessorsTable,
 }))
 
-/** The first tab of the version page (spec 2.9). */
+/** The first tab of a version's page (spec 2.9). */
 export default function GeneralTab() {
   const squid = useVersion()
   const domains = useDomainRow(squid)
@@ -89,7 +89,7 @@ function rowsOf(squid: Squid, domains: KeyValueRow | null): KeyValueRow[] {
   return rows
 }
 
-/** The status, linked to the details, with a summary of the sync progress and the reason of a degraded status. */
+/** The status of the version, as a link to the details, with a summary of the sync, and the causes if the version is degraded. */
 function Status({ squid }: { squid: Squid }) {
   const status = displayStatus(squid)
   const summary = isHibernated(squid) ? null : syncSummary(squid.processors ?? [])
@@ -141,7 +141,7 @@ function Warnings({ alerts }: { alerts: Squid['alerts'] }) {
   )
 }
 
-/** The name of the image, as a link if the image can be pulled. */
+/** The short name of the image, as a link if users can pull the image. */
 function ImageName({ squid: { image, links } }: { squid: Pick<Squid, 'image' | 'links'> }) {
   if (image === null) return <span className="text-ink-3">none yet</span>
   const name = <code title={image}>{shortImage(image)}</code>

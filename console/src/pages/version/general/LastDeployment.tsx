@@ -7,7 +7,7 @@ import { deploymentTitle } from '../../../components/deployment-title.ts'
 import { Timeline } from '../deployments/Timeline.tsx'
 import { useLastDeployment } from '../deployments/use-deployments.ts'
 
-/** The last deployment, running or finished, with its steps. */
+/** Shows the last deployment, running or finished, with its steps. */
 export function LastDeployment() {
   const deployment = useLastDeployment()
   if (deployment === null) return null

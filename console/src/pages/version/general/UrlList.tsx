@@ -1,7 +1,7 @@
 import type { SquidUrl } from './urls.ts'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 
-/** The URLs of one type, each with a copy button. Long URLs wrap. */
+/** A list of URLs, each with a copy button, and a note about them. Long URLs wrap. */
 export function UrlList({ urls, note }: { urls: readonly SquidUrl[]; note?: string }) {
   return (
     <>

@@ -9,14 +9,15 @@ import { UrlList } from './UrlList.tsx'
 
 const domainsQuery = (code: string) => q('domains.list', { params: { code } }, { staleTime: 60_000 })
 
-/** A playground has no domains, and a domain serves a tag. */
+/** Whether domains can serve the version: a playground has no domains, and a domain serves a tag. */
 const canHaveDomains = (squid: Squid, isPlayground: boolean) => !isPlayground && squid.tags.length > 0
 
+/** Starts to fetch the domains, if they can serve the version. */
 export function prefetchDomains({ client, org }: Pick<PageContext, 'client' | 'org'>, squid: Squid): void {
   if (canHaveDomains(squid, org.limits.playground)) void client.prefetchQuery(domainsQuery(org.code))
 }
 
-/** The domains that serve a tag of the version; null while loading, or if it cannot have any. */
+/** The row with the domains that serve a tag of the version; null while loading, or if no domain can serve the version. */
 export function useDomainRow(squid: Squid): KeyValueRow | null {
   const { code, limits } = useOrg()
   const { data } = useQuery({ ...domainsQuery(code), enabled: canHaveDomains(squid, limits.playground) })

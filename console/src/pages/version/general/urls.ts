@@ -6,7 +6,7 @@ export type UrlGroup = { title: string; urls: SquidUrl[]; note?: string }
 /** The first spec version of manifests whose canonical URLs are immutable (spec 2.9). */
 const immutableFromSpec = 4
 
-/** The URLs of a version, grouped by type, with a note for some types (spec 2.9). Types without URLs are omitted. */
+/** The URLs of a version, grouped by type, with a note about some types (spec 2.9). Types without URLs are omitted. */
 export function urlGroups({ api, addons, spec }: Pick<Squid, 'api' | 'addons' | 'spec'>): UrlGroup[] {
   const all = [...(api?.urls ?? []), ...(addons.hasura?.urls ?? [])]
   const urlsOfType = (type: SquidUrl['type']) => all.filter((url) => url.type === type)
