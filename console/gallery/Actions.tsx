@@ -8,6 +8,7 @@ const variants: ButtonVariant[] = ['primary', 'secondary', 'ghost', 'danger']
 const neutralColors = ['n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7', 'n8', 'n9', 'n10', 'n11', 'n12']
 const semanticColors = ['accent', 'good', 'warn', 'bad', 'info']
 
+/** Colours, logos, text sizes and buttons. */
 export function Actions() {
   return (
     <>

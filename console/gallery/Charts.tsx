@@ -55,6 +55,7 @@ const marks = [
 const percent = (value: number) => `${value.toFixed(0)}%`
 const empty: ChartData = { times: [], series: [] }
 
+/** Charts of each kind, with marks, without data and while loading. */
 export function Charts() {
   return (
     <Section title="Charts">

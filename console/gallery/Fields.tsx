@@ -15,6 +15,7 @@ const roles = [
 ] as const
 const levels = ['Debug', 'Info', 'Warning', 'Error'].map((label) => ({ id: label, label }))
 
+/** Fields of forms in each state, and a form with an error. */
 export function Fields() {
   const [text, setText] = useState('erc20')
   const [role, setRole] = useState<(typeof roles)[number]['id'] | null>(null)

@@ -17,6 +17,7 @@ const toasts: ToastContents[] = [
   { tone: 'warn', title: 'Unknown error' },
 ]
 
+/** Buttons that open each kind of overlay. */
 export function Overlays() {
   const [open, setOpen] = useState<Open>(null)
   const anchor = useRef<HTMLButtonElement>(null)

@@ -13,10 +13,12 @@ export function Section({ title, children }: { title: string; children: ReactNod
   )
 }
 
+/** Components side by side. */
 export function Line({ children }: { children: ReactNode }) {
   return <div className="flex flex-wrap items-center gap-3">{children}</div>
 }
 
+/** Components in columns of equal width. */
 export function Grid({ children }: { children: ReactNode }) {
   return <div className="grid items-start gap-5 xs:grid-cols-2 lg:grid-cols-3">{children}</div>
 }

@@ -20,6 +20,7 @@ import { Grid, Line, Section } from './Section.tsx'
 const hourAgo = new Date(Date.now() - 3_600_000).toISOString()
 const url = 'https://acme-labs.squids.example/erc20-transfers@fj0anc/api/graphql'
 
+/** Statuses, messages, cards and headers. */
 export function Surfaces() {
   return (
     <>

@@ -86,6 +86,7 @@ const columns: Column<Version>[] = [
   },
 ]
 
+/** A table with groups, of a selectable number of rows, and one that loads. */
 export function Tables() {
   const [count, setCount] = useState(7)
   const [sort, setSort] = useState<Sort>({ column: 'name', order: 'asc' })

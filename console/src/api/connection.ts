@@ -60,4 +60,5 @@ export function onConnectionChange(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
+/** `disconnectedSinceMs` as React state. */
 export const useDisconnectedSince = (): number | null => useSyncExternalStore(onConnectionChange, disconnectedSinceMs)

@@ -18,6 +18,7 @@ export function fieldErrors(error: unknown): Record<string, string> {
   return Object.fromEntries(invalid.map(({ path, message }) => [path.join('.'), message]))
 }
 
+/** Whether the server responded with this status. */
 export const hasStatus = (error: unknown, status: number): boolean =>
   error instanceof ApiError && error.status === status
 

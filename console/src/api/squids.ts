@@ -16,6 +16,7 @@ export const setVisibleSquids = (squids: readonly SquidSummary[]): void => void 
 
 const readers = new Map<string, ReturnType<typeof createListReader<SquidSummary>>>()
 
+/** The versions of an organization, polled every ten seconds. In a long list, only the visible rows are fetched each time (`long-list.ts`). */
 export function squidsQuery(code: string) {
   const params = { code }
   const read = readers.get(code) ?? createListReader()

@@ -2,6 +2,7 @@
 const cookieName = 'beta'
 const lifetimeDays = 3650
 
+/** Whether this browser is in preview mode. */
 export function isPreviewOn(): boolean {
   return document.cookie.split('; ').some((cookie) => cookie === `${cookieName}=true`)
 }

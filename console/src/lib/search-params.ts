@@ -26,6 +26,7 @@ export function stringifySearch(search: Record<string, unknown>): string {
 /** Reads one parameter; undefined if it is missing or invalid. */
 type Reader<T> = (value: unknown) => T | undefined
 
+/** A parameter that occurs once. */
 export const text: Reader<string> = (value) => (typeof value === 'string' ? value : undefined)
 /** A parameter that may be absent or repeated. */
 export const list: Reader<string[]> = (value) =>

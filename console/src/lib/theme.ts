@@ -14,6 +14,7 @@ export function followTheme(): () => void {
   return onSettingChange(applyTheme)
 }
 
+/** Switches between the light and the dark theme, and stores the choice. */
 export function toggleTheme(): void {
   setSetting('theme', getSetting('theme') === 'dark' ? 'light' : 'dark')
 }

@@ -22,6 +22,7 @@ export function useFieldIds({ description, error }: Pick<FieldTexts, 'descriptio
   }
 }
 
+/** Classes of the label, description and error of a field. */
 export const labelClass = 'text-sm font-medium text-ink'
 export const descriptionClass = 'text-xs text-ink-3'
 export const errorClass = 'text-xs text-bad'

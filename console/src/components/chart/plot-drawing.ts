@@ -4,6 +4,7 @@ import type { ChartMark, ChartScale } from './chart-data.ts'
 
 // These functions draw on uPlot's canvas, in device pixels.
 
+/** The font of axes, as a canvas needs it. */
 export const axisFont = '11px Geist, system-ui, sans-serif'
 
 /** Draws the dashed horizontal line of the threshold with its label, if the axis contains its value. */

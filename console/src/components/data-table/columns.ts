@@ -24,6 +24,7 @@ export type Column<T> = {
 
 export type Sort<C extends string = string> = { column: C; order: 'asc' | 'desc' }
 
+/** The class that hides a cell below a breakpoint. */
 export const hideBelowClass: Record<HideBelow, string> = {
   xs: 'max-xs:hidden',
   sm: 'max-sm:hidden',

@@ -15,4 +15,5 @@ export const initCommand = (name: string, template: Template): string => {
   return `sqd init ${squid} -t ${template} && cd ${squid}`
 }
 
+/** The command that deploys the squid in the current folder. */
 export const deployCommand = (orgCode: string): string => `sqd deploy . -o ${orgCode}`

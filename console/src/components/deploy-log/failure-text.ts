@@ -3,6 +3,7 @@ import { withoutColours } from './ansi.ts'
 
 type Failure = Pick<Deployment, 'failed' | 'failureReason'>
 
+/** Display names of the kinds of failures. */
 export const failureLabels: Record<Exclude<DeploymentFailure, 'NO'>, string> = {
   UNEXPECTED: 'Something failed on our side',
   PERMISSIONS: 'Not allowed',

@@ -21,4 +21,5 @@ export function deploymentQuery(code: string, id: string) {
   })
 }
 
+/** `deploymentQuery` for the active organization. */
 export const useDeployment = (id: string) => useQuery(deploymentQuery(useOrg().code, id))

@@ -67,6 +67,7 @@ export function rollbackDisabledReason(
   return deployment.image === squid.image ? 'This is the current image.' : null
 }
 
+/** Explains what a rollback changes and what it keeps. */
 export const RollbackNote = () => (
   <p>
     The version keeps its URLs and tags and runs with the current secrets. The database is not changed, so older code

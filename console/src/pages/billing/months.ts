@@ -10,6 +10,7 @@ export function recentMonths(nowMs: number, count: number): string[] {
   )
 }
 
+/** Whether the text is a month, such as `2026-09`. */
 export const isMonth = (text: string): boolean => /^20\d{2}-(0[1-9]|1[0-2])$/.test(text)
 
 /** The title of a month, such as `September 2026`. */

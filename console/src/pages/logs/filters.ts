@@ -33,6 +33,7 @@ export const levels: { id: LogLevel; label: string }[] = [
   { id: 'CRITICAL', label: 'Critical' },
 ]
 
+/** The tone of each level. */
 export const levelTones: Record<LogLevel, Tone> = {
   DEBUG: 'neutral',
   INFO: 'info',
@@ -55,6 +56,7 @@ export const buildSource = '@build'
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/logs')
 export type LogsSearch = SearchOf<typeof route>
 
+/** The filters in the URL. */
 export const useLogsSearch = (): LogsSearch => route.useSearch()
 
 /** Returns a function that changes filters in the URL, and removes the linked line unless `changes` contains one. */

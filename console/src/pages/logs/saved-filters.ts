@@ -26,6 +26,7 @@ export const searchOfSaved = (filter: SavedFilter): SavedFilter => ({
   ...filter,
 })
 
+/** Whether a stored value is a filter that this build can apply. */
 export function isSavedFilter(value: unknown): value is SavedFilter {
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).every(([key, part]: [string, unknown]) =>

@@ -42,6 +42,7 @@ export function trafficChart(ingress: Ingress): ChartData {
   ])
 }
 
+/** The scale of requests. */
 export const trafficScale: ChartScale = { format: formatCount, exact: formatInteger, steps: 'whole', isStacked: true }
 
 /** The chart of latencies, in ms. The spec requires P95 and P99; P50 and P90 are additional and initially hidden. */
@@ -53,6 +54,7 @@ export const latencyChart = (ingress: Ingress): ChartData =>
     { label: 'P99', kind: 'points', color: 3, value: ({ success }) => success.latency.p99 },
   ])
 
+/** The scale of latencies in ms. */
 export const latencyScale: ChartScale = {
   format: (ms) => `${formatCount(ms)} ms`,
   exact: (ms) => `${formatDecimal(Number(ms.toPrecision(3)))} ms`,
@@ -82,6 +84,7 @@ export const cpuChart = (usage: Usage): ChartData =>
     ]),
   )
 
+/** The scale of CPU cores. */
 export const cpuScale: ChartScale = {
   format: formatDecimal,
   exact: (cores) => `${formatDecimal(cores)} ${cores === 1 ? 'core' : 'cores'}`,
@@ -99,6 +102,7 @@ export const memoryChart = (usage: Usage): ChartData =>
     ]),
   )
 
+/** The scale of memory in MB. */
 export const memoryScale: ChartScale = { format: formatMegabytes, steps: 'binary' }
 
 /** Omits limits that have no value in any bucket. */

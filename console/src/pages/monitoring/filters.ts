@@ -16,6 +16,7 @@ export type Timeframe = (typeof timeframes)[number]['id']
 /** The timeframe if the URL contains none. */
 export const defaultTimeframe: Timeframe = '24h'
 
+/** The options of the filter by type of container (spec 2.10). */
 export const containerTypes = [
   { id: 'all', label: 'All containers' },
   { id: 'db', label: 'DB' },
@@ -27,7 +28,9 @@ export type ContainerType = (typeof containerTypes)[number]['id']
 const route = getRouteApi('/app/monitoring')
 export type MonitoringSearch = SearchOf<typeof route>
 
+/** The filters in the URL. */
 export const useMonitoringSearch = (): MonitoringSearch => route.useSearch()
+/** Returns a function that changes the filters in the URL. */
 export const useSetMonitoringSearch = (): SetSearch<MonitoringSearch> => useSetSearch(route)
 
 /** The displayed period: a timeframe up to now, or a zoomed range. It is part of query keys. */

@@ -9,6 +9,7 @@ export const questions = [
 
 export type Answers = Record<(typeof questions)[number]['name' | 'custom'], string>
 
+/** The answers before the user has selected any. */
 export const noAnswers: Answers = {
   occupation: '',
   customOccupation: '',

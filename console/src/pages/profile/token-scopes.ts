@@ -1,5 +1,6 @@
 import { tokenScopes, type TokenScope } from '@shoal/contract'
 
+/** Display names of the scopes. */
 export const scopeLabels: Record<TokenScope, string> = { read: 'Read', deploy: 'Deploy', admin: 'Admin' }
 
 const scopeDescriptions: Record<TokenScope, string> = {

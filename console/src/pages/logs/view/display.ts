@@ -27,4 +27,5 @@ export function setDisplay(changes: Partial<Display>): void {
   display.set(changed)
 }
 
+/** How log lines are displayed, as React state. */
 export const useDisplay = display.use

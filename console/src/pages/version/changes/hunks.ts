@@ -45,6 +45,7 @@ export function countLines(hunks: readonly Hunk[]): { added: number; removed: nu
 
 export type Change = 'added' | 'removed' | 'changed'
 
+/** Whether the file was added, removed or changed. */
 export const changeOf = ({ before, after }: ChangedFile): Change =>
   before === null ? 'added' : after === null ? 'removed' : 'changed'
 

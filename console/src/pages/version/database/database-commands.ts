@@ -3,6 +3,7 @@ import type { Connection } from './database-access.ts'
 /** The placeholder of a hidden password. */
 export const hiddenPassword = '••••••••'
 
+/** The kinds of connection texts: the command `psql`, and a URL for JDBC or for libpq. */
 export const connectionKinds = ['PSQL', 'JDBC', 'URI'] as const
 export type ConnectionKind = (typeof connectionKinds)[number]
 
