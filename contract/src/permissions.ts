@@ -12,7 +12,7 @@
 export const roleTypes = ['admin', 'developer', 'viewer'] as const
 export type RoleType = (typeof roleTypes)[number]
 
-const holders = {
+const rolesByPermission = {
   'squids.write': ['admin', 'developer'],
   'credentials.read': ['admin', 'developer'],
   'billing.write': ['admin'],
@@ -23,8 +23,8 @@ const holders = {
   'alerts.write': ['admin'],
 } as const satisfies Record<string, readonly RoleType[]>
 
-export type Permission = keyof typeof holders
-export const permissions = Object.keys(holders) as Permission[]
+export type Permission = keyof typeof rolesByPermission
+export const permissions = Object.keys(rolesByPermission) as Permission[]
 
 /** A playground cannot be shared, billed, renamed or deleted, and its RPC token cannot be replaced (spec 2.6, 6). */
 const notInPlayground: readonly Permission[] = ['role.write', 'organization.write', 'billing.write', 'rpc.write']
@@ -47,7 +47,7 @@ export type Membership = { roleType: RoleType; isPlayground: boolean }
 export function reasonDenied(member: Membership, permission: Permission): string | null {
   if (member.isPlayground && notInPlayground.includes(permission))
     return 'The playground is personal. Create an organization to do this.'
-  const allowed: readonly RoleType[] = holders[permission]
+  const allowed: readonly RoleType[] = rolesByPermission[permission]
   return allowed.includes(member.roleType) ? null : reasons[permission]
 }
 

@@ -9,6 +9,7 @@ export function fakeClock(start = new Date('2026-01-15T12:00:00Z')): Clock & { a
   return { now: () => new Date(at), advance: (ms) => void (at += ms) }
 }
 
+// These functions return durations in milliseconds.
 export const minutes = (n: number): number => n * 60_000
 export const hours = (n: number): number => n * 3_600_000
 export const days = (n: number): number => n * 86_400_000

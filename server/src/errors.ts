@@ -29,8 +29,10 @@ export const invalid = (code: string, message: string): Refusal => new Refusal(4
 export const invalidConfirmationLink = (): Refusal =>
   invalid('LINK_INVALID', 'This confirmation link is no longer valid.')
 
+/** The error for a missing or invalid credential. */
 export const unauthorized = (): Refusal => new Refusal(401, 'CREDENTIALS_INVALID', 'CREDENTIALS_INVALID')
 
+/** The error for a caller who exceeded a limit. `advice`: what to do after the wait, or instead of it. */
 export function tooManyRequests(retryAfterMs: number, advice = 'and try again'): Refusal {
   const message = `Too many tries. Please wait ${waitText(retryAfterMs)} ${advice}.`
   return Object.assign(new Refusal(429, 'TOO_MANY_REQUESTS', message), { retryAfterMs })

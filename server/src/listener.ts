@@ -38,6 +38,7 @@ export type ConnectionLayer = {
 /** A client that used its connection within this time may be sending its next request. */
 const maxInUseMs = 2_000
 const pollMs = 50
+/** A port closes once no connection has arrived for `quietMs`, and at the latest after `maxQuietMs`. */
 const quietMs = 100
 const maxQuietMs = 2_000
 
@@ -49,6 +50,7 @@ type Connection = { responses: Set<ServerResponse>; lastUsedMs: number; isUpgrad
  * @throws Error with the code EADDRINUSE if another program uses the port, on either address
  */
 export async function listen(port: number, host: string | undefined, layer?: ConnectionLayer): Promise<Listener> {
+  // Idle connections are kept longer than load balancers keep them, so that a balancer never sends a request on a closed one.
   const server = createServer({ keepAliveTimeout: 72_000, requestTimeout: 300_000, maxHeaderSize: 32_768 })
   const connections = new Map<Socket, Connection>()
   const queue = createStartupQueue()
@@ -86,7 +88,7 @@ export async function listen(port: number, host: string | undefined, layer?: Con
     netServer.listen(port, host, done)
   })
   const ports: NetServer[] = [netServer]
-  if (host === LOOPBACK) {
+  if (host === loopbackAddress) {
     const loopback6Server = await listenOnLoopback6(portOf(netServer), accept).catch((error: unknown) => {
       netServer.close()
       throw error
@@ -155,12 +157,12 @@ export async function listen(port: number, host: string | undefined, layer?: Con
 
 /** Returns the URL of a port of this host that listens on this address: on loopback if it listens on all addresses. */
 export function localUrl(host: string, port: number): string {
-  const wildcards: Record<string, string> = { '0.0.0.0': LOOPBACK, '::': '::1' }
+  const wildcards: Record<string, string> = { '0.0.0.0': loopbackAddress, '::': '::1' }
   const address = wildcards[host] ?? host
   return `http://${isIPv6(address) ? `[${address}]` : address}:${port}`
 }
 
-const LOOPBACK = '127.0.0.1'
+const loopbackAddress = '127.0.0.1'
 const portOf = (server: NetServer) => (server.address() as AddressInfo).port
 
 /** Listens on ::1. Returns null if this machine has no IPv6. */
@@ -173,13 +175,13 @@ async function listenOnLoopback6(port: number, onConnection: (socket: Socket) =>
     })
     return server
   } catch (error) {
-    const hasNoIpv6 = error instanceof Error && 'code' in error && NO_IPV6.has(String(error.code))
+    const hasNoIpv6 = error instanceof Error && 'code' in error && noIpv6Codes.has(String(error.code))
     if (hasNoIpv6) return null
     throw error
   }
 }
 
-const NO_IPV6 = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
+const noIpv6Codes = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
 
 /** Holds requests until there are handlers, so that none fails during a restart. Only health checks get an immediate response. */
 function createStartupQueue(): { request: RequestHandlers['request']; release: (handlers: RequestHandlers) => void } {

@@ -145,7 +145,7 @@ async function startWorkerOrStandby(
     }
   }
   const handle = await runActiveOrStandby({ config, log, startWork, onFailure: fail })
-  if (app.vitals) app.vitals.worker = () => ({ state: handle.state(), lastObservationMs: lastObservationMs() })
+  if (app.partStates) app.partStates.worker = () => ({ state: handle.state(), lastObservationMs: lastObservationMs() })
   return handle.close
 }
 
@@ -164,7 +164,7 @@ const waitForStopSignal = () =>
     process.on('SIGTERM', onSignal)
   })
 
-/** Whether the address to listen on does not exist, or this user may not use it. */
+/** Whether an error means that the address to listen on does not exist, or that this user may not use it. */
 const isAddressError = (error: unknown): error is Error =>
   error instanceof Error &&
   'syscall' in error &&

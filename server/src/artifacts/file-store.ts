@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { hours } from '../clock.ts'
 import { ArtifactMissing, type ArtifactStore } from './artifact-store.ts'
-import { lazyStream, measured } from './measured.ts'
+import { lazyStream, hashWhileRead } from './streams.ts'
 
-/** After this time without a write, the process that wrote a temporary file is considered dead. */
+/** After this time without a write, the process that wrote a temporary file is assumed to have ended. */
 const idleMs = hours(1)
 
 /** Stores artifacts as files of a directory, which is created when the first one is received. */
@@ -19,7 +19,7 @@ export function createFileStore(dir: string): ArtifactStore {
       await mkdir(dir, { recursive: true, mode: 0o700 })
       const part = join(dir, `${randomUUID()}.part`)
       const discard = () => rm(part, { force: true })
-      const { content, result } = measured(source)
+      const { content, result } = hashWhileRead(source)
       try {
         await pipeline(content, createWriteStream(part, { mode: 0o600, flags: 'wx' }))
       } catch (error) {

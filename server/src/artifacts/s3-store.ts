@@ -14,10 +14,10 @@ import { Readable } from 'node:stream'
 import { hours } from '../clock.ts'
 import type { S3Settings } from '../config/s3-settings.ts'
 import { ArtifactMissing, type ArtifactStore, type ReceivedArtifact } from './artifact-store.ts'
-import { joined, lazyStream, measured } from './measured.ts'
+import { joined, lazyStream, hashWhileRead } from './streams.ts'
 import { isMissingObject, s3Unavailable } from './s3-errors.ts'
 
-/** An upload buffers at most two parts in memory. The minimum of S3 is 5 MiB. */
+/** The size of a part of an upload, which is the minimum of S3. An upload buffers at most two parts in memory. */
 const partBytes = 5 * 1024 * 1024
 const maxBufferedParts = 2
 /** The client keeps the chunks of a part until the part is complete. */
@@ -66,7 +66,7 @@ class S3Store implements ArtifactStore {
   async receive(source: AsyncIterable<Buffer>): Promise<ReceivedArtifact> {
     const key = this.#incoming + randomUUID()
     let contentFailure: { error: unknown } | null = null
-    const { content, result } = measured(
+    const { content, result } = hashWhileRead(
       observed(source, (error) => {
         contentFailure = { error }
       }),

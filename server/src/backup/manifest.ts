@@ -23,11 +23,13 @@ export const BackupManifest = z.object({
   /** The ids, not the keys, of the keys that seal values in the database, newest first. */
   keyIds: z.array(z.string()).min(1),
   hasKeys: z.boolean(),
+  /** How many of each the backup contains. */
   holds: z.object({ databases: z.number(), images: z.number(), tools: z.number(), uploads: z.number() }),
   content: z.object({ bytes: z.number().int().positive(), sha256: z.string().regex(/^[0-9a-f]{64}$/) }),
 })
 export type BackupManifest = z.infer<typeof BackupManifest>
 
+/** The operating system and processor architecture of this host, such as `linux-x64`. */
 export const platform = `${process.platform}-${process.arch}`
 
 /** Checks that this installation can restore the backup. @throws Error with the reason and instructions if it cannot */

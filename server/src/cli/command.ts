@@ -15,9 +15,9 @@ export type Command = {
   summary: string
 } & (
   | { run: (app: App, values: CliOptions) => Result }
-  /** Whether the command runs without `openApp`: it opens the database itself, or requires that no process uses the database. */
+  /** The command runs without `openApp`: it opens the database itself, or requires that no process uses the database. */
   | { runOnFiles: (config: Config, options: FileOptions) => Result }
-  /** Prints in its own format, and sets the exit code. */
+  /** The command prints in its own format, and sets the exit code. */
   | { report: (config: Config, isJson: boolean) => Promise<{ text: string; exitCode: number }> }
 )
 

@@ -82,7 +82,10 @@ export async function addOrg(app: App, { code, name, email }: CliOptions): Resul
   return { id: org.id, code: org.code, name: org.name, status: org.status }
 }
 
-/** Sets the billing status. This has the same effects as a change by billing: TERMINATED hibernates all versions, ACTIVE restarts them. */
+/**
+ * Sets the account status. This has the same effects as a change by billing: TERMINATED hibernates all versions, ACTIVE restarts them.
+ * Returns `{code, status}`.
+ */
 export async function setOrgBillingStatus(app: App, { code, status }: CliOptions): Result {
   const newStatus = orgStatuses.find((s) => s === status.toUpperCase())
   if (!newStatus) throw new Error(`--status must be one of ${orgStatuses.join(', ')}`)

@@ -43,8 +43,8 @@ async function moveOne(app: App, { id, name }: Version, { to, estimate }: { to: 
   const cost = running ? null : await moveRequests.measure(app, id, to)
   if (cost) {
     const rate = `${(cost.bytes / 1e6).toFixed(1)} MB at ${(cost.bytesPerSecond / 1e6).toFixed(1)} MB/s`
-    const away = cost.isHibernated ? 'It is hibernated.' : 'Its processors stop for this time; its api responds.'
-    print(`${name}: about ${(cost.awayMs / 1000).toFixed(1)} s (${rate}). ${away}`)
+    const effect = cost.isHibernated ? 'It is hibernated.' : 'Its processors stop for this time; its api responds.'
+    print(`${name}: about ${(cost.awayMs / 1000).toFixed(1)} s (${rate}). ${effect}`)
     if (estimate) return { ...cost }
   }
   if (estimate) return {}

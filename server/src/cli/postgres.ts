@@ -37,7 +37,7 @@ async function applyPostgres(app: App, options: CliOptions): Result {
   return { server: server.name, cluster: `${location.namespace}/${location.name}`, maxConnections: size.maxConnections }
 }
 
-/** Returns `{server, cluster, state, sentence, backupProblem}` of such a Postgres server. */
+/** Returns `{server, cluster, state, sentence, backupProblem}` of a Postgres server that CloudNativePG runs. */
 async function postgresStatus(app: App, { name }: CliOptions): Result {
   const { server, location } = serverNamed(app, name)
   await using cluster = await open(app)
@@ -46,7 +46,7 @@ async function postgresStatus(app: App, { name }: CliOptions): Result {
 }
 
 /**
- * Deletes such a Postgres server with its data, unless it has, or may get, databases of squids. Requires `force`.
+ * Deletes a Postgres server that CloudNativePG runs, with its data, unless it has, or may get, databases of squids. Requires `force`.
  * Returns `{server, deleted}`.
  */
 async function deletePostgres(app: App, { name, force }: CliOptions): Result {

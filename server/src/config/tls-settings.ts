@@ -14,7 +14,9 @@ export const tlsSettings = {
     ),
   SHOAL_TLS_PORT: port
     .default(443)
-    .describe('Port for HTTPS, with SHOAL_TLS. The console, the API and the gateway share it; the name decides.'),
+    .describe(
+      'Port for HTTPS, with SHOAL_TLS. The console, the API and the gateway share it; the name in the request decides which one responds.',
+    ),
   SHOAL_TLS_REDIRECT_PORT: port
     .default(80)
     .describe('Port for HTTP, with SHOAL_TLS. It redirects to HTTPS, and responds to the authority’s challenges.'),

@@ -30,4 +30,5 @@ export const bigId = () => pgCore.bigint({ mode: 'number' })
 /** A primary key column whose values Postgres generates. */
 export const id = () => bigId().primaryKey().generatedAlwaysAsIdentity()
 
+/** A column of times with a time zone. */
 export const time = () => pgCore.timestamp({ withTimezone: true })

@@ -36,25 +36,25 @@ async function untilLocked(locks: Locks, id: number) {
 }
 
 test('a lock has one holder at a time, within this process and across processes', async () => {
-  const [mine, theirs] = [open(), open()]
-  const lock = await mine.tryLock(1)
+  const [first, second] = [open(), open()]
+  const lock = await first.tryLock(1)
   expect(lock).not.toBeNull()
-  expect(await mine.tryLock(1)).toBeNull()
-  expect(await theirs.tryLock(1)).toBeNull()
-  expect(await theirs.tryLock(2)).not.toBeNull()
+  expect(await first.tryLock(1)).toBeNull()
+  expect(await second.tryLock(1)).toBeNull()
+  expect(await second.tryLock(2)).not.toBeNull()
   await lock?.release()
   await lock?.release()
-  expect(await theirs.tryLock(1)).not.toBeNull()
-  expect(await mine.tryLock(1)).toBeNull()
+  expect(await second.tryLock(1)).not.toBeNull()
+  expect(await first.tryLock(1)).toBeNull()
 })
 
 test('a broken connection notifies the holders of its locks and frees these for every process', async () => {
-  const mine = open()
-  const lock = await mine.tryLock(3)
+  const first = open()
+  const lock = await first.tryLock(3)
   const lost = new Promise((done) => lock?.lost.addEventListener('abort', done))
   await endConnections()
   await lost
-  const newLock = await untilLocked(mine, 3)
+  const newLock = await untilLocked(first, 3)
   expect(newLock.lost.aborted).toBe(false)
   // The lost lock must not release the new one.
   await lock?.release()
@@ -62,14 +62,14 @@ test('a broken connection notifies the holders of its locks and frees these for 
 })
 
 test('closing releases all locks', async () => {
-  const mine = open()
-  await mine.tryLock(4)
-  await mine.close()
-  await expect(mine.tryLock(4)).rejects.toThrow('closed')
+  const first = open()
+  await first.tryLock(4)
+  await first.close()
+  await expect(first.tryLock(4)).rejects.toThrow('closed')
   expect(await untilLocked(open(), 4)).toBeTruthy()
 })
 
-test('one process leads at a time, and another process becomes the leader when the leader dies', async () => {
+test('one process leads at a time, and another process becomes the leader when the leader ends', async () => {
   const log = pino({ level: 'silent' })
   const currentLeaders = new Set<string>()
   let terms = 0

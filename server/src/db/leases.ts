@@ -109,7 +109,7 @@ export type LeaderHandle = {
 }
 
 /**
- * Runs `lead` in only one process at a time of all that share the database. When that process dies, another one becomes the leader.
+ * Runs `lead` in only one process at a time of all that share the database. When that process ends, another one becomes the leader.
  * The client passed to `lead` holds the lease, so only the leader can write through it. `signal` aborts when the connection
  * breaks or on `close`; `lead` must then return. If `lead` returns or throws earlier, it is called again.
  */

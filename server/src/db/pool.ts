@@ -10,7 +10,7 @@ type Callback = (error: unknown, result?: unknown) => void
 /** Whether the database accepts a connection within `limitMs`. */
 type Check = (limitMs: number) => Promise<boolean>
 
-/** Detects dead peers even on idle connections. */
+/** Options with which a connection detects that its peer no longer responds, even while it is idle. */
 export const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 }
 
 /** Returns a check of the database. Concurrent callers share one check. */

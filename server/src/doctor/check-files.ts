@@ -82,6 +82,7 @@ export const backupCheck: Check = {
     const ageMs = clock.now().getTime() - at.getTime()
     const finding = `the last one was made ${(ageMs / hours(1)).toFixed(1)} hours ago, at ${at.toISOString()}`
     const result =
+      // Backups are expected daily, with two hours of tolerance.
       ageMs > days(7)
         ? failed('backup', finding, remedy)
         : ageMs > hours(26)

@@ -6,10 +6,13 @@ import { locksDir } from '../installation/holders.ts'
 import { networkTargets } from '../startup/network-targets.ts'
 import { failed, ok, reasonOf, skipped, warning, type Check, type CheckResult, type Examined } from './check.ts'
 
-/** A server keeps a file open for each connection, and squids inherit the limit. */
+/**
+ * The checked limits. Below `recommended` the check warns, below `required` it fails. A server keeps a file open for each connection, and
+ * squids inherit the limits.
+ */
 const limits = [
-  { key: 'Max open files', name: 'open files', setting: 'LimitNOFILE', wanted: 65_536, needed: 4_096 },
-  { key: 'Max processes', name: 'processes', setting: 'LimitNPROC', wanted: 4_096, needed: 512 },
+  { key: 'Max open files', name: 'open files', setting: 'LimitNOFILE', recommended: 65_536, required: 4_096 },
+  { key: 'Max processes', name: 'processes', setting: 'LimitNPROC', recommended: 4_096, required: 512 },
 ] as const
 
 /** Checks the limits of the server's process, or of this one if no server runs. Node raises its limits to the hard limit. */
@@ -23,18 +26,20 @@ function readLimits(pid: number | 'self'): CheckResult[] {
   if (!existsSync(file)) return [skipped('limits', `${file} does not exist on this system`)]
   const lines = readFileSync(file, 'utf8').split('\n')
   const owner = pid === 'self' ? 'of this process' : `of process ${pid}`
-  return limits.map(({ key, name, setting, wanted, needed }) => {
+  return limits.map(({ key, name, setting, recommended, required }) => {
     const hard = /\s(\d+|unlimited)\s+(\d+|unlimited)\s/.exec(lines.find((line) => line.startsWith(key)) ?? '')?.[2]
     const limit = hard === undefined || hard === 'unlimited' ? Infinity : Number(hard)
     const finding = `${hard ?? 'unknown'} ${name} (limit ${owner})`
-    const remedy = `Set ${setting}=${wanted} or more in the unit of systemd, or raise the hard limit with ulimit before the start.`
-    if (limit < needed) return failed('limits', `${finding}; at least ${needed} are needed`, remedy)
-    return limit < wanted ? warning('limits', `${finding}; ${wanted} are recommended`, remedy) : ok('limits', finding)
+    const remedy = `Set ${setting}=${recommended} or more in the unit of systemd, or raise the hard limit with ulimit before the start.`
+    if (limit < required) return failed('limits', `${finding}; at least ${required} are needed`, remedy)
+    return limit < recommended
+      ? warning('limits', `${finding}; ${recommended} are recommended`, remedy)
+      : ok('limits', finding)
   })
 }
 
 /** What protects squids from each other on this host: the name of each check, and what to do if it fails. */
-const parts: Record<keyof HostReport, { name: string; isVital: boolean; remedy: string }> = {
+const protections: Record<keyof HostReport, { name: string; isVital: boolean; remedy: string }> = {
   sandbox: {
     name: 'sandbox',
     isVital: true,
@@ -73,7 +78,7 @@ export const hostCheck: Check = {
     if (!config.SHOAL_ROLES.includes('worker')) return [skipped('host', 'no worker runs here (SHOAL_ROLES)')]
     const { report, source } = await readHost(examined)
     if (report === null) return [warning('host', source, 'Start the worker once, and run this command again.')]
-    return Object.entries(parts).map(([key, { name, isVital, remedy }]) => {
+    return Object.entries(protections).map(([key, { name, isVital, remedy }]) => {
       const { state, isProtected, problems } = report[key as keyof HostReport]
       if (problems.length === 0 && isProtected) return ok(name, `${state} (${source})`)
       const finding = `${state}: ${problems.join(' ') || 'weaker than it could be'} (${source})`

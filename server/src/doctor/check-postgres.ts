@@ -34,7 +34,7 @@ function checkCluster(
   return results
 }
 
-/** `versionNumber`: as in `server_version_num`, 150004 for 15.4. */
+/** Checks that Shoal supports a version of Postgres. `versionNumber`: as in `server_version_num`, 150004 for 15.4. */
 export function versionResult(name: string, state: { version: string; versionNumber: number }): CheckResult {
   return state.versionNumber >= oldestVersion * 10_000
     ? ok(name, `version ${state.version}`)

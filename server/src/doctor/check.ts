@@ -31,6 +31,7 @@ export type Examined = {
 /** A group of checks. Changes nothing that a running installation uses. */
 export type Check = { name: string; run: (examined: Examined) => Promise<CheckResult[]> }
 
+// Each of these functions creates a result with the status of its name.
 export const ok = (name: string, finding: string): CheckResult => ({ name, status: 'ok', finding, remedy: null })
 
 export const skipped = (name: string, finding: string): CheckResult => ({

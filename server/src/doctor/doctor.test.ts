@@ -52,8 +52,8 @@ async function run(
 
 const worst = async (...args: Parameters<typeof run>) => (await run(...args))[0]
 
-/** Starts a server on a free loopback port. */
-async function listening(server: Server, host = '127.0.0.1'): Promise<number> {
+/** Starts a server on a free loopback port, which it returns. */
+async function listen(server: Server, host = '127.0.0.1'): Promise<number> {
   await new Promise<void>((done) => void server.listen(0, host, done))
   cleanups.push(() => {
     server.closeAllConnections()
@@ -62,7 +62,7 @@ async function listening(server: Server, host = '127.0.0.1'): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** A port on which nothing listens. */
+/** Returns a port on which nothing listens. */
 async function closedPort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
@@ -83,7 +83,7 @@ function makeCertificate(name: string): { key: Buffer; cert: Buffer; keyFile: st
 
 describe('each check fails when what it checks is broken, and says what to do', () => {
   test('ports: another program uses the port', async () => {
-    const port = await listening(createServer((_, res) => res.end('something else')))
+    const port = await listen(createServer((_, res) => res.end('something else')))
     const roles = { SHOAL_ROLES: 'api' }
     expect(await worst(portsCheck, { ...roles, SHOAL_PORT: String(await closedPort()) })).toMatchObject({
       status: 'ok',
@@ -97,7 +97,7 @@ describe('each check fails when what it checks is broken, and says what to do', 
   })
 
   test('ports: a server that listens on another address than loopback is found there', async () => {
-    const port = await listening(
+    const port = await listen(
       createServer((_, res) => res.end('{"status":"ok"}')),
       '127.0.0.2',
     )
@@ -128,15 +128,15 @@ describe('each check fails when what it checks is broken, and says what to do', 
     }
     const free = await check(await closedPort(), await closedPort())
     expect(free).toMatchObject([{ status: 'ok' }, { status: 'ok' }])
-    const other = await listening(createServer((_, res) => res.end('something else')))
+    const other = await listen(createServer((_, res) => res.end('something else')))
     expect(await check(other, other)).toMatchObject([
       { status: 'failed', finding: `${other} (SHOAL_TLS_PORT) is used by another program` },
       { status: 'failed', finding: `${other} (SHOAL_TLS_REDIRECT_PORT) is used by another program` },
     ])
-    const https = await listening(
+    const https = await listen(
       createTlsServer({ key, cert }, (req, res) => res.end(req.headers.host === name ? '{"status":"ok"}' : '')),
     )
-    const http = await listening(
+    const http = await listen(
       createServer((req, res) => res.writeHead(308, { location: `https://${req.headers.host}${req.url}` }).end()),
     )
     expect(await check(https, http, process.pid)).toMatchObject([
@@ -172,7 +172,7 @@ describe('each check fails when what it checks is broken, and says what to do', 
   })
 
   test('clock: it differs from that of other servers', async () => {
-    const port = await listening(createServer((_, res) => res.end()))
+    const port = await listen(createServer((_, res) => res.end()))
     const env = { SHOAL_DEVNET_URL: `http://127.0.0.1:${port}` }
     expect(await worst(clockCheck, env)).toMatchObject({ status: 'ok' })
     const wrong = { now: () => new Date(systemClock.now().getTime() + hours(1)) }
@@ -185,8 +185,8 @@ describe('each check fails when what it checks is broken, and says what to do', 
 
   test('Postgres: it is too old, does not respond, or its connections are used up', async () => {
     expect(versionResult('Postgres', { version: '13.9', versionNumber: 130_009 })).toMatchObject({ status: 'failed' })
-    const dead = { DATABASE_URL: `postgres://a:b@127.0.0.1:${await closedPort()}/c` }
-    expect(await worst(postgresCheck, dead)).toMatchObject({ status: 'failed', name: 'Postgres of Shoal' })
+    const unreachable = { DATABASE_URL: `postgres://a:b@127.0.0.1:${await closedPort()}/c` }
+    expect(await worst(postgresCheck, unreachable)).toMatchObject({ status: 'failed', name: 'Postgres of Shoal' })
     expect(await worst(postgresCheck, {}, { pid: 1 })).toMatchObject({ status: 'failed' })
 
     const dir = makeDir()
@@ -212,10 +212,10 @@ describe('each check fails when what it checks is broken, and says what to do', 
       dirs.map((dir) => startEmbeddedPostgres({ dir, settings: { fsync: 'off' } })),
     )
     cleanups.push(() => Promise.all([control?.stop(), squids?.stop()]))
-    const dead = async () => `postgres://a:b@127.0.0.1:${await closedPort()}/c`
+    const unreachable = async () => `postgres://a:b@127.0.0.1:${await closedPort()}/c`
     const env = {
       DATABASE_URL: control?.url('postgres') ?? '',
-      SHOAL_SQUIDS_DATABASE_URL: `${squids?.url('postgres')} ${await dead()}?shoal_name=second ${await dead()}?shoal_name=third&shoal_for=dedicated`,
+      SHOAL_SQUIDS_DATABASE_URL: `${squids?.url('postgres')} ${await unreachable()}?shoal_name=second ${await unreachable()}?shoal_name=third&shoal_for=dedicated`,
     }
     const results = await run(postgresCheck, env)
     for (const server of ['second', 'third'])
@@ -263,8 +263,8 @@ describe('each check fails when what it checks is broken, and says what to do', 
   })
 
   test('RPC nodes: none of a chain responds', async () => {
-    const dead = await closedPort()
-    const live = await listening(
+    const unreachable = await closedPort()
+    const live = await listen(
       createServer((_, res) => res.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result: '0x1' }))),
     )
     const file = join(makeDir(), 'rpc.yaml')
@@ -274,8 +274,8 @@ describe('each check fails when what it checks is broken, and says what to do', 
       return worst(nodesCheck, { SHOAL_RPC_CONFIG: file })
     }
     expect(await check(live)).toMatchObject({ status: 'ok', finding: 'my-chain: 1 of 1 nodes respond' })
-    expect(await check(live, dead)).toMatchObject({ status: 'warning' })
-    expect(await check(dead)).toMatchObject({
+    expect(await check(live, unreachable)).toMatchObject({ status: 'warning' })
+    expect(await check(unreachable)).toMatchObject({
       status: 'failed',
       finding: expect.stringContaining('my-chain: 0 of 1 nodes respond (upstream 1: '),
     })
@@ -301,7 +301,7 @@ describe('each check fails when what it checks is broken, and says what to do', 
   })
 
   test('certificates: expired, of an unknown authority, not served', async () => {
-    const port = await listening(createTlsServer(makeCertificate('localhost')))
+    const port = await listen(createTlsServer(makeCertificate('localhost')))
     const env = { SHOAL_PUBLIC_URL: `https://localhost:${port}`, SHOAL_ROLES: 'api' }
     expect(await worst(certificatesCheck, env)).toMatchObject({
       status: 'failed',
@@ -312,8 +312,8 @@ describe('each check fails when what it checks is broken, and says what to do', 
       status: 'failed',
       finding: expect.stringContaining('expired on'),
     })
-    const dead = { ...env, SHOAL_PUBLIC_URL: `https://localhost:${await closedPort()}` }
-    expect(await worst(certificatesCheck, dead)).toMatchObject({ status: 'failed' })
+    const unreachable = { ...env, SHOAL_PUBLIC_URL: `https://localhost:${await closedPort()}` }
+    expect(await worst(certificatesCheck, unreachable)).toMatchObject({ status: 'failed' })
     expect(await worst(certificatesCheck, { SHOAL_PUBLIC_URL: 'http://shoal.example.com' })).toMatchObject({
       status: 'warning',
     })
@@ -329,7 +329,7 @@ describe('each check fails when what it checks is broken, and says what to do', 
       { ...fact, name: 'new.shoal.test', validUntil: null, nextOrderAt: null },
     ]
     const page = JSON.stringify({ status: 'ok', checks: {}, facts: { certificates } })
-    const port = await listening(createServer((_, res) => res.end(page)))
+    const port = await listen(createServer((_, res) => res.end(page)))
     const env = {
       SHOAL_ROLES: 'api',
       SHOAL_TLS: 'acme',
@@ -388,7 +388,7 @@ describe('each check fails when what it checks is broken, and says what to do', 
   })
 })
 
-test('a report has one line for each check, what to do below those that are not well, and the counts', () => {
+test('a report has one line for each check, the remedy below each check that is not ok, and the counts', () => {
   const text = formatReport({
     status: 'failed',
     checks: [
@@ -403,7 +403,7 @@ failed: 1 ok, 0 warnings, 1 failed, 0 skipped
 `)
 })
 
-test('docs/operate.md says what each check finds and what to do', async () => {
+test('docs/operate.md documents each check', async () => {
   const { checks } = await examine(loadConfig({ SHOAL_DATA_DIR: join(makeDir(), 'new'), SHOAL_SANDBOX: 'none' }))
   const page = readFileSync(join(import.meta.dirname, '../../../docs/operate.md'), 'utf8')
   const documented = page.split('\n').flatMap((line) => /^\|([^|]*)\|[^|]+\|[^|]+\|$/.exec(line)?.[1] ?? [])

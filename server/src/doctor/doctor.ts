@@ -69,7 +69,7 @@ export function formatReport({ status, checks: results }: DoctorReport): string 
     `${state.padEnd(8)} ${name.padEnd(nameWidth)} ${finding}`,
     ...(remedy === null ? [] : [`${' '.repeat(nameWidth + 10)}→ ${remedy}`]),
   ])
-  const count = (wanted: CheckStatus) => results.filter((result) => result.status === wanted).length
+  const count = (state: CheckStatus) => results.filter((result) => result.status === state).length
   const summary = `${status}: ${count('ok')} ok, ${count('warning')} warnings, ${count('failed')} failed, ${count('skipped')} skipped`
   return [...lines, summary, ''].join('\n')
 }

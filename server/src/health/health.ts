@@ -41,6 +41,7 @@ export async function healthResponse(app: App, req: IncomingMessage): Promise<He
   return path === '/metrics' ? await metrics(app, req.headers.authorization) : null
 }
 
+/** Sends a response on a plain HTTP port, without its body for HEAD. */
 export function sendHealth(req: IncomingMessage, res: ServerResponse, { status, type, body }: HealthResponse): void {
   const headers = { 'content-type': type, 'content-length': Buffer.byteLength(body), 'cache-control': 'no-store' }
   res.writeHead(status, headers).end(req.method === 'HEAD' ? undefined : body)
@@ -63,6 +64,7 @@ export async function listenForHealth(
   return await listen(defaultPort, host).catch(() => listen(0, host))
 }
 
+/** Handles a request on the port that serves only health and metrics. */
 export async function handleHealthRequest(app: App, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const response = await healthResponse(app, req).catch(() => null)
   sendHealth(

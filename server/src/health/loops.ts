@@ -63,7 +63,7 @@ function loopsOf(app: LoopApp): Loops {
 /** Registers the metrics of loops, so that they exist before the first round. */
 export const registerLoopMetrics = (app: LoopApp): void => void loopsOf(app)
 
-/** Returns a function that runs one round of a loop and measures it. It rejects as `work` does. */
+/** Returns a function that runs one round of a loop and measures the round. The function rejects as `work` does. */
 export function measured(app: LoopApp, name: string, intervalMs: number, work: () => Promise<void>) {
   const { reports, seconds, failures, lastEnd } = loopsOf(app)
   const end = (startedMs: number, error: string | null) => {

@@ -15,7 +15,7 @@ export type Readiness = {
   facts: Record<string, string | number | null | CertificateFact[]>
 }
 
-export type ReadinessApp = Pick<App, 'config' | 'clock' | 'database' | 'vitals' | 'draining'>
+export type ReadinessApp = Pick<App, 'config' | 'clock' | 'database' | 'partStates' | 'draining'>
 
 /** Short enough to respond within two seconds even if a check hangs. */
 const checkTimeoutMs = 1_800
@@ -42,13 +42,13 @@ async function checkNow(app: ReadinessApp): Promise<Readiness> {
     withTimeout(readDisk(app.config.dataDir), null),
     checkLogsDatabase(app.config.SHOAL_LOGS_DATABASE_URL),
   ])
-  const worker = app.vitals?.worker?.()
-  const gateway = app.vitals?.gateway?.()
+  const worker = app.partStates?.worker?.()
+  const gateway = app.partStates?.gateway?.()
   const checks: Record<string, string> = { database }
   if (worker) checks['worker'] = workerProblem(worker) ?? 'ok'
   if (gateway)
     checks['gateway'] = gateway.routesReadMs > maxRoutesAgeMs ? 'cannot read its routes' : (gateway.problem ?? 'ok')
-  const directoryProblem = worker || gateway ? app.vitals?.directory() : null
+  const directoryProblem = worker || gateway ? app.partStates?.directory() : null
   if (directoryProblem) checks['squids'] = directoryProblem
   checks['disk'] = diskProblem(disk) ?? 'ok'
   if (app.draining?.aborted) checks['server'] = 'is stopping'
@@ -63,7 +63,7 @@ async function checkNow(app: ReadinessApp): Promise<Readiness> {
     facts['lastObservationSecondsAgo'] = toSeconds(worker.lastObservationMs)
   }
   if (gateway) facts['routesReadSecondsAgo'] = toSeconds(gateway.routesReadMs)
-  const certificates = app.vitals?.certificates
+  const certificates = app.partStates?.certificates
   if (certificates) facts['certificates'] = await withTimeout<CertificateFact[] | null>(certificates(), null)
   return { isReady: Object.values(checks).every((check) => check === 'ok'), checks, facts }
 }
@@ -91,7 +91,7 @@ function diskProblem(disk: Disk | null): string | null {
 function workerProblem({
   state,
   lastObservationMs,
-}: NonNullable<ReturnType<NonNullable<NonNullable<ReadinessApp['vitals']>['worker']>>>) {
+}: NonNullable<ReturnType<NonNullable<NonNullable<ReadinessApp['partStates']>['worker']>>>) {
   if (state.role === 'standby')
     return state.frozenForMs === null
       ? null

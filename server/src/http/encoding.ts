@@ -30,5 +30,5 @@ export const compress = (encoding: Encoding, text: string, quality: number): Pro
   compressors[encoding](text, quality)
 
 /** Whether an `If-None-Match` header contains the ETag `tag`. Proxies that compress responses mark ETags as weak, with `W/`. */
-export const hasTag = (header: string | undefined, tag: string): boolean =>
+export const hasEtag = (header: string | undefined, tag: string): boolean =>
   header?.split(',').some((known) => known.trim().replace(/^W\//, '') === tag) ?? false

@@ -1,7 +1,7 @@
 import type { Endpoint } from '@shoal/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { createHash } from 'node:crypto'
-import { compress, encodingOf, hasTag } from './encoding.ts'
+import { compress, encodingOf, hasEtag } from './encoding.ts'
 
 /** Shorter responses fit into one packet. */
 const minCompressedChars = 1400
@@ -18,10 +18,10 @@ export async function sendJson(endpoint: Endpoint, request: FastifyRequest, repl
   reply.code(endpoint.status).type('application/json; charset=utf-8').header('vary', 'accept-encoding')
   const encoding = body.length < minCompressedChars ? undefined : encodingOf(request.headers['accept-encoding'])
   if (endpoint.method === 'GET') {
-    const tag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
+    const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
     // A strong ETag identifies exact bytes, which depend on the encoding; `W/` marks a weak one.
-    reply.header('etag', encoding ? `W/${tag}` : tag)
-    if (hasTag(request.headers['if-none-match'], tag)) return reply.code(304).send()
+    reply.header('etag', encoding ? `W/${etag}` : etag)
+    if (hasEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
   }
   if (!encoding) return reply.send(body)
   const compressed = await compress(encoding, body, quality)

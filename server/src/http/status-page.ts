@@ -10,7 +10,7 @@ import {
   unavailableHtml,
   type Format,
 } from '../modules/statuspage/index.ts'
-import { encodingOf, hasTag } from './encoding.ts'
+import { encodingOf, hasEtag } from './encoding.ts'
 import { retryAfterSeconds } from './mount.ts'
 
 /**
@@ -37,9 +37,9 @@ export function mountStatusPages(server: FastifyInstance, app: App): void {
       .header('vary', 'accept-encoding')
       // Proxies may compress the response themselves, so the ETag is weak: it identifies the content in any encoding.
       .header('etag', `W/${file.etag}`)
-    if (hasTag(request.headers['if-none-match'], file.etag)) return await reply.code(304).send()
+    if (hasEtag(request.headers['if-none-match'], file.etag)) return await reply.code(304).send()
     if (format === 'html') reply.header('content-security-policy', statusPagePolicy)
-    // Other sites may read what is public anyway.
+    // Other sites may read these formats in a browser, because their content is public.
     else reply.header('access-control-allow-origin', '*').header('cross-origin-resource-policy', 'cross-origin')
     if (encoding) reply.header('content-encoding', encoding)
     return await reply.type(contentTypes[format]).send(file[encoding ?? 'identity'])

@@ -67,20 +67,20 @@ export async function runActiveOrStandby(options: WorkerOptions): Promise<Worker
   }
 
   const becomeStandby = () => {
-    const now: WorkerState = { role: 'standby', activeWorker: describeActive(activeFile), ...readHeartbeat() }
+    const newState: WorkerState = { role: 'standby', activeWorker: describeActive(activeFile), ...readHeartbeat() }
     const previousState = state
-    state = now
+    state = newState
     if (previousState.role === 'active')
-      log.info(`This worker is on standby; the active worker is ${now.activeWorker}.`)
+      log.info(`This worker is on standby; the active worker is ${newState.activeWorker}.`)
     const [wasFrozen, isFrozen] = [
       previousState.role === 'standby' && previousState.frozenForMs !== null,
-      now.frozenForMs !== null,
+      newState.frozenForMs !== null,
     ]
     if (isFrozen && !wasFrozen)
       log.error(
-        `The active worker, ${now.activeWorker}, has not responded for ${Math.round((now.frozenForMs ?? 0) / 1000)} s. It is not replaced, since it may resume at any time: resume or kill it.`,
+        `The active worker, ${newState.activeWorker}, has not responded for ${Math.round((newState.frozenForMs ?? 0) / 1000)} s. It is not replaced, since it may resume at any time: resume or kill it.`,
       )
-    if (wasFrozen && !isFrozen) log.info(`The active worker, ${now.activeWorker}, responds again.`)
+    if (wasFrozen && !isFrozen) log.info(`The active worker, ${newState.activeWorker}, responds again.`)
     timer = setTimeout(retry, intervals.retryMs)
   }
 
@@ -136,9 +136,9 @@ function createHeartbeatReader(file: string, intervals: StandbyIntervals): () =>
   let lastModifiedMs = 0
   let changedMs = performance.now()
   return () => {
-    const now = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
-    if (now !== lastModifiedMs) {
-      lastModifiedMs = now
+    const modifiedMs = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
+    if (modifiedMs !== lastModifiedMs) {
+      lastModifiedMs = modifiedMs
       changedMs = performance.now()
     }
     const silentMs = performance.now() - changedMs

@@ -11,6 +11,7 @@ import { replicaName } from './replica-name.ts'
 import type { ReplicaReport } from './replica-report.ts'
 import { deletePredecessors, deleteReplica, recordHeartbeat } from './replicas-store.ts'
 
+/** The interval of heartbeats. */
 export const heartbeatMs = 10_000
 const maxStatements = 10
 
@@ -54,7 +55,7 @@ export async function readReport(app: App): Promise<ReplicaReport> {
   return {
     version: shoalVersion(),
     roles: [...app.config.SHOAL_ROLES],
-    worker: app.vitals?.worker?.().state.role ?? null,
+    worker: app.partStates?.worker?.().state.role ?? null,
     problems: Object.entries(checks).flatMap(([name, check]) => (check === 'ok' ? [] : [`${name} ${check}`])),
     loops: loopReports(app),
     statements: slowStatements(app.database.url, maxStatements),

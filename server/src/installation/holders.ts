@@ -30,7 +30,7 @@ export const locksDirName = 'locks'
 
 const recordFileOf = (dir: string, pid: number) => join(dir, `process-${pid}.json`)
 
-/** Records this process, without secrets, and removes the records of dead processes. Returns a function that deletes the record. */
+/** Records this process, without secrets, and removes the records of processes that have ended. Returns a function that deletes the record. */
 export function recordHolder(dir: string, clock: Clock, details: Pick<Holder, 'command' | 'roles'>): () => void {
   const { pid } = process
   liveHolders(dir)
@@ -50,7 +50,7 @@ export function writeHolder(file: string, holder: Holder): void {
   renameSync(`${file}.${process.pid}.new`, file)
 }
 
-/** Returns the live processes, oldest first, and removes the records of dead processes. */
+/** Returns the holders that still run, oldest first, and removes the records of the others. */
 export function liveHolders(dir: string): Holder[] {
   const names = readdirSync(dir).filter((name) => name.startsWith('process-') && name.endsWith('.json'))
   const live = names.flatMap((name) => {

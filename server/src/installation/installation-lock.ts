@@ -20,7 +20,7 @@ export type InstallationLock = {
 
 /** Another starting process may hold the lock briefly to test whether the lock is free. */
 const lockTimeoutMs = 500
-/** Longer, since short-lived commands release the lock soon. */
+/** The timeout while only short-lived commands hold the lock, which release it soon. */
 const commandLockTimeoutMs = 10_000
 
 /**

@@ -35,6 +35,7 @@ export type SendOptions = {
   /** A UUID. Default: random. */
   id?: string
   delayMs?: number
+  /** Only one job of each group runs at a time. Default: no group. */
   group?: string
   /** Runs the job after all due jobs that do not have low priority. */
   isLowPriority?: boolean

@@ -1,5 +1,5 @@
 export { escapeHtml, nameInMail, renderMail } from './mail-template.ts'
 export { createMailer, mailContext, openMail } from './mailer.ts'
 export { isOutboxKey, newOutboxKey, outboxCookie, outboxUrl } from './outbox-key.ts'
-export { mailJobs, sendMail, sendMailNow, verifyMailServer } from './send-mail.ts'
+export { mailJobs, sendMailQueue, sendMailNow, verifyMailServer } from './send-mail.ts'
 export { newestMails } from './store.ts'

@@ -1,5 +1,5 @@
 import type { App } from '../app.ts'
-import { sendMail } from './send-mail.ts'
+import { sendMailQueue } from './send-mail.ts'
 import { addMail, type MailRow } from './store.ts'
 
 /** An email as text and HTML. `subject` contains no line breaks. */
@@ -10,6 +10,7 @@ export type Mailer = {
   send: (mail: Mail) => Promise<void>
 }
 
+/** The context with which the body of an email to this address is sealed. */
 export const mailContext = (to: string): string => `mail:${to}`
 
 /** Creates a mailer that sends emails to the SMTP server of SHOAL_MAIL_URL. Without a mail server, emails stay in the outbox. */
@@ -19,7 +20,7 @@ export function createMailer(app: Pick<App, 'config' | 'db' | 'jobs' | 'sealer' 
       const sealedBody = app.sealer.seal(JSON.stringify({ text, html }), mailContext(to))
       await app.db.transaction(async (tx) => {
         const { id } = await addMail(tx, { to, subject, sealedBody, createdAt: app.clock.now() })
-        if (app.config.SHOAL_MAIL_URL) await app.jobs.send(sendMail, { id })
+        if (app.config.SHOAL_MAIL_URL) await app.jobs.send(sendMailQueue, { id })
       })
     },
   }

@@ -5,7 +5,7 @@ import type { Job } from '../jobs/jobs.ts'
 import { openMail, type Mail } from './mailer.ts'
 import { deleteMail, deleteMailsBefore, findMail } from './store.ts'
 
-export const sendMail = { name: 'mail.send', retryLimit: 10 }
+export const sendMailQueue = { name: 'mail.send', retryLimit: 10 }
 
 const smtpTimeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 }
 
@@ -13,7 +13,7 @@ const smtpTimeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socke
 const retentionMs = days(7)
 
 export function mailJobs(app: App): Job<never>[] {
-  const sendMailJob: Job<{ id: number }> = { ...sendMail, run: ({ id }) => sendQueuedMail(app, id) }
+  const sendMailJob: Job<{ id: number }> = { ...sendMailQueue, run: ({ id }) => sendQueuedMail(app, id) }
   const deleteOldMails: Job<object> = {
     name: 'mail.dropOld',
     schedule: '17 3 * * *',

@@ -49,7 +49,7 @@ export type OrgScope = {
 }
 
 /**
- * Describes a change for the audit log, which adds the user, time and address. Must not contain secrets. Handlers set `userId` and
+ * Describes a change for the audit log, which adds the user, time and IP address. Must not contain secrets. Handlers set `userId` and
  * `orgId` only if the endpoint's access does not determine them.
  */
 export type AuditEntry = { subject?: string; before?: unknown; after?: unknown; userId?: number; orgId?: number }

@@ -15,6 +15,7 @@ export const containerNames = ({ apiReplicas, hasuraReplicas, processors }: Cont
 /** The columns of a version that determine its containers. */
 type ContainerCounts = { apiReplicas: number; hasuraReplicas: number; processors: string[] }
 
+/** The name of an api: `api` for the index 0, `api-2` for 1. */
 export const apiName = (index: number): string => (index === 0 ? 'api' : `api-${index + 1}`)
 export const isApi = (container: Pick<ContainerSpec, 'name'>): boolean => /^api(-\d+)?$/.test(container.name)
 export const isInit = (container: Pick<ContainerSpec, 'name'>): boolean => container.name === 'init'
@@ -26,5 +27,6 @@ export const isProcessor = (container: Pick<ContainerSpec, 'name'>): boolean =>
 /** The grace period of a container in milliseconds; longer for an api and Hasura, so that their streams can finish. */
 export const stopGraceMsOf = (container: Pick<ContainerSpec, 'name'>): number => (isServer(container) ? 30_000 : 5000)
 
+/** The name of a replica of Hasura: `hasura` for the index 0, `hasura-2` for 1. */
 export const hasuraName = (index: number): string => (index === 0 ? 'hasura' : `hasura-${index + 1}`)
 export const isHasura = (container: Pick<ContainerSpec, 'name'>): boolean => /^hasura(-\d+)?$/.test(container.name)

@@ -27,6 +27,7 @@ export function openKeyRing(options: { keys?: string | undefined; dataDir: strin
   return options.keys === undefined ? fileRing(keysFile(options)) : fixedRing(parse(options.keys))
 }
 
+/** Generates a key. */
 export const newKey = (): Key => toKey(randomBytes(32).toString('base64'))
 
 function fixedRing(keys: [Key, ...Key[]]): KeyRing {
@@ -56,7 +57,10 @@ function fileRing(file: string): KeyRing {
   }
 }
 
-/** Creates the file with a new key, unless another process of the installation creates it first. A link appears with its content. */
+/**
+ * Creates the file with a new key, unless another process of the installation creates it first. Links a complete draft, so that no
+ * process reads an incomplete file.
+ */
 function createKeys(file: string): void {
   const draft = `${file}.${process.pid}`
   writeFileSync(draft, `${newKey().text}\n`, { mode: 0o600 })

@@ -14,11 +14,11 @@ export function networkTargets(config: Config, squidsDatabaseUrls: string[]): Ne
   return { squid: targets.filter((target) => target !== null), build: allowed }
 }
 
-const DEFAULT_PORTS: Record<string, number> = { 'http:': 80, 'https:': 443, 'ws:': 80, 'wss:': 443 }
-const POSTGRES_PORT = 5432
+const defaultPorts: Record<string, number> = { 'http:': 80, 'https:': 443, 'ws:': 80, 'wss:': 443 }
+const postgresPort = 5432
 
 /** Returns the target of a URL; null for the URL of a Postgres that listens on a unix socket. */
 function targetOf(text: string): NetworkTarget | null {
   const { hostname, port, protocol } = new URL(text)
-  return hostname === '' ? null : { host: hostname, port: Number(port) || (DEFAULT_PORTS[protocol] ?? POSTGRES_PORT) }
+  return hostname === '' ? null : { host: hostname, port: Number(port) || (defaultPorts[protocol] ?? postgresPort) }
 }

@@ -12,7 +12,7 @@ import { createDatabaseHosts, singleHost } from '../db/database-hosts.ts'
 import { migrate } from '../db/migrate.ts'
 import type { InstallationLock } from '../installation/installation-lock.ts'
 import { startJobs } from '../jobs/jobs.ts'
-import { noVitals } from '../health/vitals.ts'
+import { noPartStates } from '../health/part-states.ts'
 import { sendableJobs } from './sendable-jobs.ts'
 import { openLogsDatabase, requireLogsDatabase } from '../modules/logs/index.ts'
 import { installationPrefix, servers } from '../modules/databases/index.ts'
@@ -91,7 +91,7 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
   )
   const installation = await installationPrefix(database.db)
   const squids = createSquidBackend(config, { stateDir, targets, sealer, log, installation })
-  // The others do not connect to squids, so in a cluster they need no rights.
+  // Commands and processes with only the api role do not connect to squids, so in a cluster they need no rights.
   if (hasRole('worker', 'gateway')) await squids.directory.start()
   cleanup.defer(() => squids.directory.close())
   const appWithoutMailer = {
@@ -108,7 +108,7 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
     uploadLocks,
     outboxKey: newOutboxKey(config),
     directory: squids.directory,
-    vitals: { ...noVitals(), directory: () => squids.directory.problem?.() ?? null },
+    partStates: { ...noPartStates(), directory: () => squids.directory.problem?.() ?? null },
     ...(server ? { draining: server.draining } : {}),
   }
   const app: App = { ...appWithoutMailer, mailer: createMailer(appWithoutMailer) }

@@ -131,10 +131,10 @@ test('a server warns when squids share the Postgres of the control plane', async
     return messages
   }
   const url = 'postgres://shoal@127.0.0.1:5432/shoal'
-  const isWarned = [expect.stringContaining('SHOAL_SQUIDS_DATABASE_URL')]
-  expect(await warningsOf({ DATABASE_URL: url })).toEqual(isWarned)
+  const expectedWarnings = [expect.stringContaining('SHOAL_SQUIDS_DATABASE_URL')]
+  expect(await warningsOf({ DATABASE_URL: url })).toEqual(expectedWarnings)
   const sameServer = { DATABASE_URL: url, SHOAL_SQUIDS_DATABASE_URL: 'postgres://squids@127.0.0.1/postgres' }
-  expect(await warningsOf(sameServer)).toEqual(isWarned)
+  expect(await warningsOf(sameServer)).toEqual(expectedWarnings)
   const otherServer = { DATABASE_URL: url, SHOAL_SQUIDS_DATABASE_URL: 'postgres://squids@127.0.0.1:5433/postgres' }
   expect(await warningsOf(otherServer)).toEqual([])
   expect(await warningsOf({ DATABASE_URL: url, SHOAL_ROLES: 'gateway' })).toEqual([])

@@ -21,7 +21,7 @@ import { hasOtherClients, readClusterContents } from './split-store.ts'
 /** The embedded Postgres clusters of an installation: directories below the state directory. */
 export const clusterNames = { controlPlane: 'postgres', squids: 'postgres-squids' } as const
 
-/** Enough for an installation with several processes, of which each opens up to 30 connections. */
+/** Enough for an installation with several processes, each of which opens up to 30 connections. */
 const controlPlaneConnections = 200
 /** Connections that are reserved for Shoal, so that squids cannot use all. */
 const reservedConnections = 20
@@ -101,12 +101,12 @@ export async function openPostgres(
     const stop = async () => void (await Promise.all(stopped.map((postgres) => postgres.stop())))
     if (stopped.length > 0) await stopIfUnused(config, { stop }, server?.installation)
   }
-  const start = async (options: EmbeddedPostgresOptions, gaveUp: ((error: Error) => void) | null) => {
+  const start = async (options: EmbeddedPostgresOptions, onCrashLoop: ((error: Error) => void) | null) => {
     const postgres = await startEmbeddedPostgres(options)
     started.push(postgres)
     if (!server) return postgres
     const { dir, limits } = options
-    watches.push(watchEmbeddedPostgres({ ...options, log: (message) => log.error(message), onCrashLoop: gaveUp }))
+    watches.push(watchEmbeddedPostgres({ ...options, log: (message) => log.error(message), onCrashLoop }))
     if (limits) {
       const warn = (message: string) => log.warn(message)
       watches.push(watchMemory({ dir, limits, log: warn }), shareCpuAmongDatabases({ dir, log: warn }))

@@ -1,7 +1,7 @@
-import { sendMail } from '../mail/index.ts'
+import { sendMailQueue } from '../mail/index.ts'
 import { deliverQueue } from '../modules/alerts/index.ts'
 import { confirmationQueue, restoreLinkQueue } from '../modules/auth/index.ts'
 import { revocationQueue } from '../modules/certificates/index.ts'
 
 /** Jobs that requests of users may send. Every role creates their queues at startup. */
-export const sendableJobs = [sendMail, confirmationQueue, restoreLinkQueue, deliverQueue, revocationQueue]
+export const sendableJobs = [sendMailQueue, confirmationQueue, restoreLinkQueue, deliverQueue, revocationQueue]

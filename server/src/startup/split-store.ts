@@ -3,6 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 
+/** How long the clients of killed processes may take to disconnect. */
 const graceMs = 5_000
 
 /** Whether other clients are connected to the database of the control plane. Waits until clients of killed processes have disconnected. */

@@ -13,7 +13,7 @@ import type { Sealer } from '../sealing/sealer.ts'
 import { createKubernetesBackend } from './kubernetes-backend.ts'
 
 export type SquidBackend = {
-  /** Used by every role. */
+  /** Every process has it; only processes with the role worker or gateway start it. */
   directory: Directory
   /** Used by the active worker: installs the dependencies of squids and prepares this host. Adopts no containers before `Runtime.start`. */
   open: () => Promise<Pick<WorkerApp, 'runtime' | 'builder'>>

@@ -30,6 +30,7 @@ export function createFactories(app: App) {
       fullName?: string
       password?: string
       emailVerified?: boolean
+      /** A user who has not accepted the terms. Default: false. */
       isNewcomer?: boolean
     } = {},
   ): Promise<TestUser> => {
@@ -49,7 +50,7 @@ export function createFactories(app: App) {
       playground: created.playground,
     }
   }
-  /** A user with the operator's flag, whose session has not entered the password. */
+  /** Creates an operator who has not entered the password in the session. */
   const operator = async (options: { password?: string } = {}): Promise<TestUser> => {
     const created = await user(options)
     await operatorAuth.setOperator(app.db, created.email, true)
@@ -88,7 +89,7 @@ export function createFactories(app: App) {
         organization: options.organization ?? null,
       })
     ).token
-  /** Sets the billing status of an organization. */
+  /** Sets the account status of an organization. */
   const status = ({ id }: Pick<TestOrg, 'id'>, newStatus: OrgStatus) => setOrgStatus(app, id, newStatus)
   return { user, operator, org, member, token, status }
 }

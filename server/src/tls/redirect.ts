@@ -21,7 +21,7 @@ export function createRedirect(
     const token = (req.url ?? '').slice(challengePath.length)
     try {
       const keyAuthorization = await reads.run(() => findKeyAuthorization(app, token, name), undefined)
-      if (keyAuthorization === undefined) return send(res, 503, 'Too many requests at once.')
+      if (keyAuthorization === undefined) return send(res, 503, 'Too many concurrent requests.')
       send(res, keyAuthorization === null ? 404 : 200, keyAuthorization ?? 'There is no such challenge.')
     } catch {
       send(res, 503, 'The database does not respond.')

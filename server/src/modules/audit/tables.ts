@@ -1,6 +1,6 @@
 import { bigId, id, index, jsonb, pgTable, text, time, uuid } from '../../db/columns.ts'
 
-/** Every change with user, action, time and address. A trigger prevents updates, and all deletions except for retention. */
+/** Every change with its user, action, time and IP address. A trigger prevents updates, and all deletions except for retention. */
 export const auditLog = pgTable(
   'audit_log',
   {

@@ -140,6 +140,7 @@ export async function addIdentity(db: Db, identity: typeof oauthIdentities.$infe
   await db.insert(oauthIdentities).values(identity).onConflictDoNothing()
 }
 
+/** Returns the names of the linked providers, in alphabetical order. */
 export async function listProviders(db: Db, userId: number): Promise<string[]> {
   const rows = await db
     .select({ provider: oauthIdentities.provider })

@@ -45,8 +45,8 @@ describe('a session token', () => {
   }
 
   test('signed with another key is rejected', async () => {
-    const ours = await signToken(await signingKey(t.app, 'session'))
-    expect(await authenticate(t.app, `Bearer ${ours}`)).toMatchObject({ userId: user.id })
+    const valid = await signToken(await signingKey(t.app, 'session'))
+    expect(await authenticate(t.app, `Bearer ${valid}`)).toMatchObject({ userId: user.id })
     expect(await authenticate(t.app, `Bearer ${await signToken(new Uint8Array(32))}`)).toBeNull()
     expect(await authenticate(t.app, `Bearer ${await signToken(await signingKey(t.app, 'challenge'))}`)).toBeNull()
   })

@@ -11,6 +11,7 @@ const ignoreNote = 'If this was not you, you can ignore this email.'
 export const confirmationUrl = (config: Config, search: { code: string; email?: string }): string =>
   `${config.publicUrl}/confirm-email?${new URLSearchParams(search).toString()}`
 
+/** Returns the email that confirms an address. `code`: the secret in its link. */
 export function confirmationMail(config: Config, { email, fullName }: MailRecipient, code: string): Mail {
   return renderMail({
     to: email,
@@ -39,6 +40,7 @@ export function alreadySignedUpMail(config: Config, { email, fullName }: MailRec
   })
 }
 
+/** Returns the email with which a user sets a new password. `token`: the secret in its link. */
 export function restoreMail(config: Config, { email, fullName }: MailRecipient, token: string): Mail {
   return renderMail({
     to: email,

@@ -176,9 +176,9 @@ describe('the sign-in rejects', () => {
   })
 
   test("the code of another user's visit: PKCE binds it to the requesting browser", async () => {
-    const mine = await visit('google')
-    const theirs = await visit('google')
-    expect((await finish('google', { ...mine, code: theirs.code })).json()).toMatchObject(failed)
+    const own = await visit('google')
+    const foreign = await visit('google')
+    expect((await finish('google', { ...own, code: foreign.code })).json()).toMatchObject(failed)
   })
 
   test("another provider's visit, and one from ten minutes ago", async () => {

@@ -30,6 +30,7 @@ const lifetimeMs = minutes(10)
 
 const Attempt = z.object({ provider: z.string(), state: z.string(), verifier: z.string(), expiresAtMs: z.number() })
 
+/** Returns the providers whose client id and secret are configured. */
 export const configuredProviders = (app: App): OauthProvider[] =>
   oauthProviders.filter((name) => findProvider(app, name) !== null)
 

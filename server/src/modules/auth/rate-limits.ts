@@ -38,7 +38,7 @@ export async function tryConsumeRateLimit(
 export const refundAttempt = (app: App, key: string): Promise<void> => decrementCounter(app.db, key)
 
 /**
- * Returns the key under which attempts of an address are counted: an IPv4 address, or the /64 block of an IPv6 address, since one customer
+ * Returns the key under which attempts of an IP address are counted: an IPv4 address, or the /64 block of an IPv6 address, since one customer
  * controls a whole block.
  */
 export function addressBlock(ip: string): string {

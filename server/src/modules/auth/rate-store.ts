@@ -21,6 +21,7 @@ export async function incrementCounter(db: Db, key: string, now: Date, windowMs:
   return row
 }
 
+/** Reverts the count of one call; the count never falls below 0. */
 export async function decrementCounter(db: Db, key: string): Promise<void> {
   await db
     .update(rateCounters)

@@ -9,7 +9,7 @@ import { deleteCounter } from './rate-store.ts'
 const perHour = (calls: number) => ({ calls, perMs: hours(1) })
 
 /**
- * Wrong passwords allowed per hour: 80 for an account, at most 20 of them from one address, and 100 from one address for all accounts.
+ * Wrong passwords allowed per hour: 80 for an account, at most 20 of them from one IP address, and 100 from one IP address for all accounts.
  * Addresses and browsers from which the owner has signed in have separate limits of 20, which others cannot exhaust. Browsers have
  * separate limits because a program on the same machine shares the owner's address, but not the browser's cookie.
  */
@@ -59,7 +59,7 @@ async function countersOf(
   ]
 }
 
-/** Records the address as known, so that it has its own limit for this account, which failures from other addresses do not affect. */
+/** Records the IP address as known, so that it has its own limit for this account, which failures from other addresses do not affect. */
 export const trustAddress = (app: App, userId: number, ip: string): Promise<void> =>
   saveKnownAddress(app.db, userId, addressBlock(ip), app.clock.now())
 

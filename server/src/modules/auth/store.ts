@@ -35,6 +35,7 @@ export async function findSession(db: Db, id: string) {
   return row ?? null
 }
 
+/** Records when a session was last used. */
 export async function touchSession(db: Db, id: string, at: Date): Promise<void> {
   await db.update(sessions).set({ lastSeenAt: at }).where(eq(sessions.id, id))
 }
@@ -137,6 +138,7 @@ export async function deleteApiTokensOfOrg(db: Db, orgId: number): Promise<void>
   await db.delete(apiTokens).where(eq(apiTokens.orgId, orgId))
 }
 
+/** Records when an API token was last used. */
 export async function touchApiToken(db: Db, id: number, at: Date): Promise<void> {
   await db.update(apiTokens).set({ lastUsedAt: at }).where(eq(apiTokens.id, id))
 }

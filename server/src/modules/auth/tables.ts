@@ -132,7 +132,7 @@ export const emailLinks = pgTable(
   (t) => [index('email_links_user').on(t.userId), ...enumChecks('email_links', t)],
 )
 
-/** Addresses from which a confirmed account has signed in. Failed attempts from other addresses cannot lock the owner out there. */
+/** IP addresses from which a confirmed account has signed in. Failed attempts from other addresses cannot lock the owner out there. */
 export const knownAddresses = pgTable(
   'known_addresses',
   { userId: userId(), ip: text().notNull(), seenAt: time().notNull() },

@@ -44,11 +44,13 @@ export async function selectAlpnAuthorization(db: Db, name: string): Promise<str
   return row?.keyAuthorization ?? null
 }
 
+/** Returns the row of a name; null if the installation does not maintain a certificate for it. */
 export async function selectCertificate(db: Db, name: string): Promise<CertificateRow | null> {
   const [row] = await db.select().from(certificates).where(eq(certificates.name, name))
   return row ?? null
 }
 
+/** Returns the rows of those names for which the installation maintains a certificate, by name. */
 export function selectCertificates(db: Db, names: string[]): Promise<CertificateRow[]> {
   return db.select().from(certificates).where(inArray(certificates.name, names)).orderBy(asc(certificates.name))
 }

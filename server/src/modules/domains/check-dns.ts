@@ -20,6 +20,7 @@ export type DnsResult = { checks: RecordChecks } & (
 const found: RecordCheck = { state: 'FOUND', problem: null }
 const missing = (problem: string): RecordCheck => ({ state: 'MISSING', problem })
 
+/** The name of the TXT record that proves control of a domain. */
 export const proofName = (name: string): string => `_shoal.${name}`
 
 /**

@@ -15,6 +15,7 @@ export type ActiveDomain = { name: string; org: string; squid: string; tag: stri
 const notifyGateways = (db: Db, name: string) => db.execute(sql`select pg_notify(${domainsChannel}, ${name})`)
 const withKey = (orgId: number, name: string) => and(eq(squidDomains.orgId, orgId), eq(squidDomains.name, name))
 
+/** Returns the domains of an organization, by name. */
 export function listDomains(db: Db, orgId: number): Promise<DomainRow[]> {
   return db.select().from(squidDomains).where(eq(squidDomains.orgId, orgId)).orderBy(asc(squidDomains.name))
 }
@@ -30,11 +31,13 @@ export async function insertDomain(db: Db, domain: typeof squidDomains.$inferIns
   return row ?? null
 }
 
+/** Changes a domain. Notifies the gateways if `isActive` is part of the change. */
 export async function updateDomain(db: Db, { orgId, name }: DomainRow, change: Partial<DomainRow>): Promise<void> {
   await db.update(squidDomains).set(change).where(withKey(orgId, name))
   if (change.isActive !== undefined) await notifyGateways(db, name)
 }
 
+/** Deletes a domain and notifies the gateways. */
 export async function deleteDomain(db: Db, { orgId, name }: Pick<DomainRow, 'orgId' | 'name'>): Promise<void> {
   await db.delete(squidDomains).where(withKey(orgId, name))
   await notifyGateways(db, name)
@@ -49,6 +52,7 @@ export async function selectActive(db: Db, name: string): Promise<DomainRow | nu
   return row ?? null
 }
 
+/** Returns the domains whose next check is due, those due first at the beginning. */
 export function selectDueDomains(db: Db, now: Date, limit: number): Promise<DomainRow[]> {
   return db
     .select()
@@ -76,6 +80,7 @@ export async function selectActiveDomains(db: Db): Promise<ActiveDomain[]> {
   return rows
 }
 
+/** Whether the organization has a squid with this name that is not deleted. */
 export async function squidExists(db: Db, orgId: number, squidName: string): Promise<boolean> {
   const { rows } = await db.execute(
     sql`select 1 from squids where org_id = ${orgId} and name = ${squidName} and desired_state <> 'deleted' limit 1`,

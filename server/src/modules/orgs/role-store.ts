@@ -32,6 +32,7 @@ export function listRoles(db: Db, orgId: number): Promise<RoleRow[]> {
   return selectRoles(db).where(eq(roles.orgId, orgId)).orderBy(isNull(roles.userId), columns.email)
 }
 
+/** Returns the member or open invitation with this id; null if the organization has none. */
 export async function findRole(db: Db, orgId: number, id: number): Promise<RoleRow | null> {
   const [row] = await selectRoles(db).where(and(eq(roles.orgId, orgId), eq(roles.id, id)))
   return row ?? null
@@ -60,6 +61,7 @@ export async function countAdmins(db: Db, orgId: number): Promise<number> {
   return row?.admins ?? 0
 }
 
+/** Whether the user is a member. An open invitation does not count. */
 export async function isMember(db: Db, orgId: number, userId: number): Promise<boolean> {
   const [row] = await db
     .select({ id: roles.id })
@@ -68,6 +70,7 @@ export async function isMember(db: Db, orgId: number, userId: number): Promise<b
   return row !== undefined
 }
 
+/** Whether a member has this email. Open invitations do not count. */
 export async function hasMemberWithEmail(db: Db, orgId: number, email: string): Promise<boolean> {
   const [row] = await db
     .select({ id: roles.id })
@@ -136,6 +139,7 @@ export async function deleteInvitation(db: Db, orgId: number, email: string): Pr
   return deleted.length > 0
 }
 
+/** Returns the emails of the administrators, without those of open invitations. */
 export async function listAdminEmails(db: Db, orgId: number): Promise<string[]> {
   const rows = await db
     .select({ email: users.email })

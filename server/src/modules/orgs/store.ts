@@ -56,12 +56,14 @@ export function listOrgsOf(
     .then((rows) => rows.map((row) => ({ ...row.org, roleType: row.roleType })))
 }
 
+/** Returns an organization, even if it is deleted. @throws Error if it does not exist */
 export async function getOrg(db: Db, id: number): Promise<OrgRow> {
   const [row] = await db.select().from(orgs).where(eq(orgs.id, id))
   if (!row) throw new Error(`Organization ${id} does not exist`)
   return row
 }
 
+/** Returns the organization with a code; null if there is none, or it is deleted. */
 export async function findOrgByCode(db: Db, code: string): Promise<OrgRow | null> {
   const [row] = await db
     .select()
@@ -85,6 +87,7 @@ export async function isBeingDeleted(db: Db, code: string): Promise<boolean> {
   return deleted.length > 0
 }
 
+/** Changes an organization and returns its new row. @throws Error if it does not exist */
 export async function changeOrg(db: Db, id: number, change: Partial<typeof orgs.$inferInsert>): Promise<OrgRow> {
   const [row] = await db.update(orgs).set(change).where(eq(orgs.id, id)).returning()
   if (!row) throw new Error(`Organization ${id} does not exist`)

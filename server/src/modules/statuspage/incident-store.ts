@@ -47,6 +47,7 @@ export async function lockIncident(tx: Db, orgId: number, id: string): Promise<I
   return (await withUpdates(tx, rows))[0] ?? null
 }
 
+/** Returns the number of incidents, without those that members removed. */
 export async function countIncidents(db: Db, orgId: number): Promise<number> {
   const [row] = await db.select({ incidents: count() }).from(statusIncidents).where(isOf(orgId))
   return row?.incidents ?? 0

@@ -14,6 +14,7 @@ export async function findPage(db: Db, orgId: number): Promise<PageRow | null> {
   return row ?? null
 }
 
+/** Returns the tags of a page, in display order. */
 export function listTags(db: Db, orgId: number): Promise<TagRow[]> {
   return db.select().from(statusTags).where(eq(statusTags.orgId, orgId)).orderBy(asc(statusTags.position))
 }
@@ -67,6 +68,7 @@ export async function isSlugFree(db: Db, orgId: number, slug: string, now: Date)
   return pages.length + held.length + codes.length === 0
 }
 
+/** Returns how many previous addresses are reserved for the organization at `now`. */
 export async function countHeldSlugs(db: Db, orgId: number, now: Date): Promise<number> {
   const [row] = await db
     .select({ slugs: count() })
@@ -84,10 +86,12 @@ export async function holdSlug(db: Db, held: typeof statusHeldSlugs.$inferInsert
     .onConflictDoUpdate({ target: statusHeldSlugs.slug, set: { orgId, until } })
 }
 
+/** Ends the reservation of an address. */
 export async function releaseSlug(db: Db, slug: string): Promise<void> {
   await db.delete(statusHeldSlugs).where(eq(statusHeldSlugs.slug, slug))
 }
 
+/** Deletes reservations that ended before `at`. Returns the number of deleted rows. */
 export async function deleteHeldSlugsBefore(db: Db, at: Date): Promise<number> {
   const rows = await db.delete(statusHeldSlugs).where(lt(statusHeldSlugs.until, at)).returning()
   return rows.length

@@ -16,6 +16,7 @@ const selectApiTokens = (db: Db) =>
 
 export type ApiTokenRow = Awaited<ReturnType<typeof selectApiTokens>>[number]
 
+/** Returns the newest 1,000 API tokens of a user, newest first. */
 export function listApiTokens(db: Db, userId: number): Promise<ApiTokenRow[]> {
   return selectApiTokens(db).where(eq(apiTokens.userId, userId)).orderBy(desc(apiTokens.id)).limit(1000)
 }

@@ -1,7 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { dayOf, days } from '../../../clock.ts'
-import { addUp, availabilityOf, dayStatusOf, downMinutesOf, nothingMeasured, type Measured } from './availability.ts'
+import {
+  addUp,
+  availabilityOf,
+  dayStatusOf,
+  downMinutesOf,
+  nothingMeasured,
+  type Measurements,
+} from './availability.ts'
 import { maxGapMs, splitDays } from './split-days.ts'
 
 const dayParts = fc
@@ -12,7 +19,7 @@ const dayParts = fc
     downMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: days(1) })),
     hibernatedMs: fc.integer({ min: 0, max: days(1) }),
   })
-  .map(({ failedShare, ...day }): Measured => ({ ...day, failures: Math.floor(day.requests * failedShare) }))
+  .map(({ failedShare, ...day }): Measurements => ({ ...day, failures: Math.floor(day.requests * failedShare) }))
 
 test('availability is between 0 and 100, is 100 only without failures, and never exceeds the exact share', () => {
   fc.assert(
@@ -72,7 +79,7 @@ test('a time span is split at midnight without losing a millisecond', () => {
   expect(splitDays(10, 5)).toEqual([])
 })
 
-test.each<[string, Partial<Measured>, string]>([
+test.each<[string, Partial<Measurements>, string]>([
   ['nothing measured', {}, 'unknown'],
   ['no request, healthy', { upMs: days(1) }, 'good'],
   ['no request, down for ten minutes', { upMs: days(1), downMs: 600_000 }, 'degraded'],

@@ -1,5 +1,5 @@
 /** The measurements of one UTC day, or the sum of several days. */
-export type Measured = { requests: number; failures: number; upMs: number; downMs: number; hibernatedMs: number }
+export type Measurements = { requests: number; failures: number; upMs: number; downMs: number; hibernatedMs: number }
 
 export type DayStatus = 'good' | 'degraded' | 'outage' | 'hibernated' | 'unknown'
 
@@ -10,10 +10,10 @@ const outagePercent = 5
 const degradedMinutes = 1
 const outageMinutes = 30
 
-export const nothingMeasured: Measured = { requests: 0, failures: 0, upMs: 0, downMs: 0, hibernatedMs: 0 }
+export const nothingMeasured: Measurements = { requests: 0, failures: 0, upMs: 0, downMs: 0, hibernatedMs: 0 }
 
 /** Returns the sum of the measurements of several days. */
-export const addUp = (days: readonly Measured[]): Measured =>
+export const addUp = (days: readonly Measurements[]): Measurements =>
   days.reduce(
     (sum, day) => ({
       requests: sum.requests + day.requests,
@@ -30,7 +30,7 @@ export const addUp = (days: readonly Measured[]): Measured =>
  * the share of time with a healthy api, in which hibernated time does not count. Null if nothing was measured. Rounded down, so
  * that 100 means no failure.
  */
-export function availabilityOf({ requests, failures, upMs, downMs }: Measured): number | null {
+export function availabilityOf({ requests, failures, upMs, downMs }: Measurements): number | null {
   const [failed, total] = requests > 0 ? [failures, requests] : [downMs, upMs + downMs]
   if (total === 0) return null
   if (failed === 0) return 100
@@ -38,10 +38,10 @@ export function availabilityOf({ requests, failures, upMs, downMs }: Measured): 
 }
 
 /** Minutes without a healthy api, rounded up, so that an outage never shows as none. */
-export const downMinutesOf = ({ downMs }: Pick<Measured, 'downMs'>): number => Math.ceil(downMs / 60_000)
+export const downMinutesOf = ({ downMs }: Pick<Measurements, 'downMs'>): number => Math.ceil(downMs / 60_000)
 
 /** Returns the status that the page shows for a day. */
-export function dayStatusOf(day: Measured): DayStatus {
+export function dayStatusOf(day: Measurements): DayStatus {
   const { requests, failures, upMs, downMs, hibernatedMs } = day
   if (requests === 0 && upMs + downMs === 0) return hibernatedMs > 0 ? 'hibernated' : 'unknown'
   const failedPercent = requests === 0 ? 0 : (failures / requests) * 100

@@ -2,7 +2,7 @@
 
 import { sql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
-import type { Measured } from '../measuring/availability.ts'
+import type { Measurements } from '../measuring/availability.ts'
 
 export type PageTag = {
   id: number
@@ -28,7 +28,7 @@ export async function selectPageTags(db: Db, orgId: number): Promise<PageTag[]> 
   return rows
 }
 
-export type MeasuredDay = Measured & { tagId: number; day: string }
+export type MeasuredDay = Measurements & { tagId: number; day: string }
 
 /** Returns the measurements of the tags from a UTC day on, such as `2026-11-22`; days without measurements are omitted. */
 export async function selectDays(db: Db, tagIds: number[], sinceDay: string): Promise<MeasuredDay[]> {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { joined } from './measured.ts'
+import { joined } from './streams.ts'
 
 test.each([
   ['small chunks', [1, 1, 1, 1, 1, 1, 1], [3, 3, 1]],

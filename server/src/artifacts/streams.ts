@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 
-export type Measured = {
+export type HashedContent = {
   /** The same content. */
   content: AsyncGenerator<Buffer>
   /** The hash and size of the content that was read so far. */
@@ -9,7 +9,7 @@ export type Measured = {
 }
 
 /** Hashes and counts content while it is read. */
-export function measured(source: AsyncIterable<Buffer>): Measured {
+export function hashWhileRead(source: AsyncIterable<Buffer>): HashedContent {
   const hash = createHash('sha256')
   let bytes = 0
   async function* read(): AsyncGenerator<Buffer> {

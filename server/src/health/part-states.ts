@@ -2,7 +2,7 @@ import type { CertificateFact } from '../modules/certificates/index.ts'
 import type { WorkerState } from '../installation/active-worker.ts'
 
 /** Functions that read the state of the parts of this process; null for a part that it does not have. */
-export type Vitals = {
+export type PartStates = {
   worker: (() => { state: WorkerState; lastObservationMs: number | null }) | null
   /** `routesReadMs`: milliseconds since the gateway last read all its routes. `problem`: any other reason why it does not work. */
   gateway: (() => { routesReadMs: number; problem: string | null }) | null
@@ -12,4 +12,10 @@ export type Vitals = {
   certificates: (() => Promise<CertificateFact[]>) | null
 }
 
-export const noVitals = (): Vitals => ({ worker: null, gateway: null, directory: () => null, certificates: null })
+/** The states of a process that has none of these parts. */
+export const noPartStates = (): PartStates => ({
+  worker: null,
+  gateway: null,
+  directory: () => null,
+  certificates: null,
+})
