@@ -9,7 +9,7 @@ export type OauthProvider = (typeof oauthProviders)[number]
 export const TokenPayload = z.object({ token: z.string() })
 
 export const AuthOptions = z.object({
-  /** Providers with a client id; the buttons of the others are hidden. */
+  /** The providers that are configured. The console hides the buttons of all others. */
   oauth: z.array(z.enum(oauthProviders)),
   botCheck: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('turnstile'), siteKey: z.string() }),
@@ -98,7 +98,7 @@ export const auth = {
     path: '/v1/oauth/{provider}/auth',
     access: 'public',
     summary: "Exchange the provider's code for a session token",
-    /** Both values exactly as the provider passed them to `/oauth/{provider}`; a cookie proves that this browser started the sign-in. */
+    /** Both values must be exactly those that the provider passed to `/oauth/{provider}`; a cookie proves that this browser started the sign-in. */
     body: z.object({ code: z.string().min(1).max(2000), state: z.string().min(1).max(2000) }),
     payload: TokenPayload,
     rateLimit: { calls: 60, perMs: 10 * minute },

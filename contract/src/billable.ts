@@ -7,6 +7,7 @@ export type Billable = { resource: string; profile: string | null }
 /** Programs that are priced by profile. The price list has `hasura` only if the installation offers it. */
 export const pricedPrograms = ['api', 'processor', 'postgres', 'hasura'] as const
 
+/** Parses the `type` of a receipt item, such as `api.small` or `rpc`. */
 export function billableOf(type: string): Billable {
   const [resource = '', profile = null] = type.split('.')
   return { resource, profile }

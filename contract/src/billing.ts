@@ -53,7 +53,7 @@ export const billing = {
     summary: 'Save the payment method that the form has set up, charge the amount due and activate the organization',
     body: z.object({
       clientSecret: z.string().min(1).max(500),
-      /** The id of the payment method that this one replaces, which is then deleted. */
+      /** The id of the payment method that the new one replaces. It is then deleted. */
       replaces: z.string().max(200).optional(),
     }),
     payload: PaymentMethods,

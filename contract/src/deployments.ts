@@ -157,6 +157,7 @@ export const deployments = {
       /** A path below `/api/v1`, since the public client cannot use an absolute plain-http URL. */
       uploadUrl: z.string(),
       uploadFields: z.record(z.string(), z.string()),
+      /** The value for `artifactUrl` of the deployment. */
       fileUrl: z.string(),
       maxUploadBytes: z.number(),
     }),

@@ -6,7 +6,7 @@ import { Squid } from './squid-payloads.ts'
 /** How long an operator may change things after entering the password. */
 export const operatorPasswordMinutes = 10
 
-/** Use of an organization or version, for operators. */
+/** The usage of an organization or version, for operators. */
 export const OperatorUsage = z.object({
   /** Mean of the last five minutes. */
   cpuCores: z.number(),

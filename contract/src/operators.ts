@@ -59,7 +59,7 @@ export const operators = {
     path: '/v1/admin/orgs',
     access: 'operator',
     scope: 'session',
-    summary: 'Organizations with their cost and use, 50 per page',
+    summary: 'Organizations with their cost and usage, 50 per page',
     query: {
       /** A part of the name or code, or the email of a member. */
       search,
@@ -183,7 +183,7 @@ export const operators = {
     path: '/v1/admin/squids',
     access: 'operator',
     scope: 'session',
-    summary: 'Versions of all organizations with their use, 50 per page',
+    summary: 'Versions of all organizations with their usage, 50 per page',
     query: {
       /** A part of `name@slot` or of the code of the organization. */
       search,

@@ -23,7 +23,7 @@ export const RpcChain = z.object({
 })
 export type RpcChain = z.infer<typeof RpcChain>
 
-/** The last state of a node of a chain, as observed by a gateway. The URL of the node is never exposed. */
+/** The latest state of a node of a chain, as a gateway observed it. The URL of the node is never exposed. */
 export const RpcUpstream = z.object({
   name: z.string(),
   isHealthy: z.boolean(),

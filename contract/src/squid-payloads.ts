@@ -19,7 +19,7 @@ export const SquidUrl = z.object({
 export const Processor = z.object({
   name: z.string(),
   status: z.enum(processorStatuses),
-  /** −1 before the first block. */
+  /** `currentBlock` is −1 before the first block. */
   syncState: z.object({ currentBlock: z.number(), totalBlocks: z.number() }),
   /** Public URL of the processor's Prometheus metrics. */
   metrics: z.string(),

@@ -22,6 +22,7 @@ export type OnboardingForm = z.infer<typeof OnboardingForm>
 export const User = z.object({
   id: Id,
   email: z.string(),
+  /** The part of the email before the `@`. */
   username: z.string(),
   fullName: z.string(),
   emailVerified: z.boolean(),

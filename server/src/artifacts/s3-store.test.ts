@@ -99,7 +99,7 @@ describe('a server that fails', () => {
     )
   })
 
-  test('errors of the server, with and without a message', async () => {
+  test('each operation reports an error of the server, with and without a message', async () => {
     expectUnavailable(await failuresAt((_, response) => response.writeHead(503).end()), /HTTP 503\)\.$/)
     const html = '<html>AKIAOFTHETEST is not welcome</html>'
     expectUnavailable(
@@ -108,7 +108,7 @@ describe('a server that fails', () => {
     )
   })
 
-  test('closed connections', async () => {
+  test('each operation reports a closed connection', async () => {
     expectUnavailable(await failuresAt((request) => request.socket.destroy()), /ECONNRESET|EPIPE|socket/i)
   })
 

@@ -6,7 +6,7 @@ import { isUnavailable } from './unavailable.ts'
 /** A Postgres server with databases of squids, connected as a role that may create roles and databases. */
 export type DatabaseHost = Omit<SquidServer, 'url'> & { cluster: Database }
 
-/** The Postgres servers of squids. Each database is on one of them, which its row names. */
+/** The Postgres servers of squids. The row of each database names its server. */
 export type DatabaseHosts = {
   /** At least one. */
   all: readonly DatabaseHost[]

@@ -48,7 +48,7 @@ test('a lock has one holder at a time, within this process and across processes'
   expect(await first.tryLock(1)).toBeNull()
 })
 
-test('a broken connection notifies the holders of its locks and frees these for every process', async () => {
+test('a broken connection notifies the holders of its locks and frees the locks for every process', async () => {
   const first = open()
   const lock = await first.tryLock(3)
   const lost = new Promise((done) => lock?.lost.addEventListener('abort', done))

@@ -160,7 +160,7 @@ test('the previous release starts on the database of this release and changes no
   expect(await describeSchema(pool)).toEqual(schema)
 })
 
-test('migrations since the previous release only add, so that it runs on the newer schema', () => {
+test('migrations since the previous release only add, so that the previous release runs on the newer schema', () => {
   const removes =
     /\bdrop\s+(table|column|view|function|default)|\brename\b|\bset\s+not\s+null|\bset\s+data\s+type|\balter\s+column\s+\S+\s+type\b|\b(truncate|delete\s+from)\b/i
   const names = readdirSync(migrations).filter(

@@ -15,7 +15,7 @@ const limits = [
   { key: 'Max processes', name: 'processes', setting: 'LimitNPROC', recommended: 4_096, required: 512 },
 ] as const
 
-/** Checks the limits of the server's process, or of this one if no server runs. Node raises its limits to the hard limit. */
+/** Checks the limits of the server's process, or of this process if no server runs. Node raises its limits to the hard limit. */
 export const limitsCheck: Check = {
   name: 'limits',
   run: ({ servers }) => Promise.resolve(readLimits(servers[0]?.pid ?? 'self')),

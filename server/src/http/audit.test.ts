@@ -24,7 +24,7 @@ afterAll(() => t.close())
 const query = async (text: string) => (await t.app.database.pool.query<Row>(text)).rows
 const rows = (action: string) => query(`select * from audit_log where action = '${action}' order by id`)
 
-test('a change is recorded with its user, credential, address and time, and the values before and after it', async () => {
+test('a change is recorded with its user, credential, IP address and time, and the values before and after it', async () => {
   const org = await t.make.org()
   const member = await t.make.member(org, 'viewer')
   const params = { code: org.code, id: String(member.roleId) }

@@ -14,8 +14,8 @@ const quality = 5
 export type ConsolePage = (acceptedEncodings: string) => Promise<{ headers: Record<string, string>; body: Buffer }>
 
 /**
- * Reads the built `index.html` and returns a function that creates a response with it: with the settings of this installation, a content
- * security policy, and a new nonce for the `<style>` elements that libraries insert. The page must not be cached, since a nonce is for
+ * Reads the built `index.html`, and returns a function that creates responses from it. A response has the settings of this installation, a
+ * content security policy, and a new nonce for the `<style>` elements that libraries insert. The page must not be cached, since a nonce is for
  * one response; it also has no ETag, because a 304 would combine the nonce of a new header with that of an old page.
  */
 export function readConsolePage(dist: string, config: Config): ConsolePage {

@@ -82,19 +82,19 @@ describe('while the database is unavailable, every call returns 503 within secon
     await untilRecovered()
   })
 
-  test('stopped: connections are refused', async () => {
+  test('when Postgres is stopped and refuses connections', async () => {
     await proxy.stop()
     expect(await responses()).toEqual(unavailableResponses)
   })
 
-  test('frozen, with and without open connections', async () => {
+  test('when Postgres is frozen, with and without open connections', async () => {
     await untilRecovered()
     proxy.freeze()
     expect(await responses()).toEqual(unavailableResponses)
     expect(await responses()).toEqual(unavailableResponses)
   })
 
-  test('frozen in the middle of a transaction', async () => {
+  test('when Postgres freezes in the middle of a transaction', async () => {
     const transaction = withRequestTimeouts(() =>
       t.app.db.transaction(async (tx) => {
         await tx.execute(sql`select 1`)
@@ -115,7 +115,7 @@ describe('while the database is unavailable, every call returns 503 within secon
     await until(() => expect(t.app.database.pool.totalCount).toBe(t.app.database.pool.idleCount))
   })
 
-  test('stopped between two statements of a transaction', async () => {
+  test('when Postgres stops between two statements of a transaction', async () => {
     const transaction = t.app.db.transaction(async (tx) => {
       await tx.execute(sql`select 1`)
       await proxy.stop()
@@ -124,7 +124,7 @@ describe('while the database is unavailable, every call returns 503 within secon
     await expect(transaction).rejects.toSatisfy(isUnavailable)
   })
 
-  test('all connections in use', async () => {
+  test('when all connections are in use', async () => {
     const clients = await Promise.all(Array.from({ length: 10 }, () => t.app.database.pool.connect()))
     try {
       expect(await responses()).toEqual(unavailableResponses)

@@ -55,7 +55,7 @@ describe('unchanged responses', () => {
     },
   )
 
-  test('are sent when they changed', async () => {
+  test('are sent again after they have changed', async () => {
     const tag = await tagOf()
     await call('PUT', url, { payload: { fullName: 'Another name' } })
     const response = await call('GET', url, { headers: { 'if-none-match': tag } })

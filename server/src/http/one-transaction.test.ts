@@ -114,7 +114,7 @@ const changes: Record<string, () => Promise<() => Promise<unknown>>> = {
   'orgs.delete': async () => () => asAdmin().orgs.delete({ params: params() }),
 }
 
-describe('when killed while the audit row is written, a change leaves nothing behind', () => {
+describe('a change that is killed while its audit row is written leaves nothing behind', () => {
   test.each(Object.entries(changes))('%s', async (_, prepare) => {
     const change = await prepare()
     const before = await snapshot()
@@ -125,7 +125,7 @@ describe('when killed while the audit row is written, a change leaves nothing be
 
 describe('an email or job is written together with the change that causes it, or not at all', () => {
   test.each(['orgs.inviteMember', 'orgs.update', 'auth.signUp', 'user.changePassword'])(
-    'when killed while the job of %s is written',
+    'when %s is killed while its job is written',
     async (name) => {
       const change = (await changes[name]?.()) ?? (async () => {})
       const before = await snapshot()

@@ -8,7 +8,7 @@ const permissionsPolicy = ['camera', 'display-capture', 'geolocation', 'hid', 'm
   .join(', ')
 
 /**
- * Sets security headers on every response. The default content security policy allows nothing, which is right for data; pages set their own.
+ * Sets security headers on every response. The default content security policy allows nothing, which is right for data; pages set their own policies.
  * HSTS is sent only if the public URL is `https:`, since browsers remember it.
  */
 export async function setSecurityHeaders(server: FastifyInstance, config: Pick<Config, 'publicUrl'>): Promise<void> {

@@ -10,8 +10,8 @@ const quality = 3
 
 /**
  * Sends the response of a JSON endpoint. A `GET` has an `ETag`; a caller that sends it back in `If-None-Match` gets 304 without a body
- * while the response would be the same, as in most polls. Compression is safe: no response combines a secret with a text of another
- * site, because browsers never add the token themselves.
+ * while the response would be the same, as in most polls. Compression cannot leak secrets to other sites (the BREACH attack): they
+ * cannot make a browser send a request with the token, because browsers never add the token themselves.
  */
 export async function sendJson(endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, result: unknown) {
   const body = JSON.stringify({ payload: endpoint.payload.parse(result) })

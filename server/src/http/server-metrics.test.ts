@@ -60,7 +60,7 @@ test('requests without the token are rejected, even from this machine', async ()
   for (const authorization of wrongHeaders) expect((await readMetrics(t, { authorization })).statusCode).toBe(404)
 })
 
-test('the page does not exist without a token in the settings', async () => {
+test('the metrics are not served without SHOAL_METRICS_TOKEN', async () => {
   await using stack = new AsyncDisposableStack()
   const appWithoutToken = await startTestApp()
   stack.defer(appWithoutToken.close)

@@ -28,7 +28,7 @@ export async function recordHeartbeat(
 }
 
 /**
- * Deletes the rows of processes that this one has replaced: those on the same host with the same roles whose last heartbeat was before
+ * Deletes the rows of processes that this process has replaced: those on the same host with the same roles whose last heartbeat was before
  * this process started. Call it only after processes that still run have had the time for a heartbeat.
  */
 export async function deletePredecessors(db: Db, id: string): Promise<void> {

@@ -25,7 +25,7 @@ const strictTransportSeconds = 2_592_000
 
 /**
  * Opens the ports for HTTPS and HTTP; null if this process serves no HTTPS. Requests wait until `start`.
- * @throws Error with the code EADDRINUSE if another program uses one of them
+ * @throws Error with the code EADDRINUSE if another program uses one of these ports
  */
 export async function openTlsPorts(config: Config): Promise<TlsPorts | null> {
   const { tls, SHOAL_TLS_HOST: host } = config

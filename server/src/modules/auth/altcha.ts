@@ -7,7 +7,7 @@ import { hashSecret } from '../../sealing/hash-secret.ts'
 import { tryConsumeRateLimit } from './rate-limits.ts'
 import { signingKey } from './signing-keys.ts'
 
-/** A challenge remains valid while the user fills in the form. */
+/** A challenge remains valid for longer than users take to fill in the form. */
 const lifetimeMs = minutes(60)
 
 /**

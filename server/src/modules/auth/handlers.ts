@@ -7,7 +7,7 @@ import { newChallenge } from './altcha.ts'
 import { botCheckOptions, requireBotCheck } from './bot-check.ts'
 import { confirmEmail } from './confirm-email.ts'
 import { confirmationUrl } from './mails.ts'
-import { fetchOauth, configuredProviders, finishOauth, startOauth } from './oauth.ts'
+import { fetchOauthIdentity, configuredProviders, finishOauth, startOauth } from './oauth.ts'
 import { confirmRestore, restoreLinkQueue } from './restore.ts'
 import { checkPassword, signIn } from './sign-in.ts'
 import { signUp } from './sign-up.ts'
@@ -43,7 +43,7 @@ export function authHandlers(app: App, accounts: Accounts): Handlers<Contract['a
     },
     getOauthUrl: async ({ params, request }) => ({ url: startOauth(app, params.provider, request) }),
     signInWithOauth: async ({ params, body, request }) => {
-      const identity = await fetchOauth(app, params.provider, body, request)
+      const identity = await fetchOauthIdentity(app, params.provider, body, request)
       return await request.inTransaction(async () => {
         const { token, userId, isNew, ended } = await finishOauth(app, accounts, identity, request)
         request.audit({ userId, after: { isNewAccount: isNew, ...(ended && { ended }) } })

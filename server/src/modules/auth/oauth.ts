@@ -66,7 +66,7 @@ type OauthIdentity = { key: OauthProvider; provider: Provider; profile: OauthPro
  * Exchanges the provider's code for the user's profile.
  * @throws Refusal 400 when the response does not belong to a request of this browser, or the provider rejects the code
  */
-export async function fetchOauth(
+export async function fetchOauthIdentity(
   app: App,
   name: string,
   response: { code: string; state: string },

@@ -130,7 +130,7 @@ test('a sign-up with the email of another account succeeds in the same way; only
   const mails = await mailsTo('taken@example.com')
   expect(mails.map((mail) => mail.subject)).toEqual(['You already have an account', 'You already have an account'])
   expect(mails[0]?.text).not.toContain('/confirm-email')
-  // The new password signs in to the new account: rejecting it would reveal the other one.
+  // The new password signs in to the new account: rejecting it would reveal the other account.
   const again = await t.as(null).auth.signIn({ body: { email: 'taken@example.com', password: input.password } })
   expect(await t.as(again.token).user.get()).toMatchObject({ emailVerified: false })
   const real = await t.as(null).auth.signIn({ body: { email: 'taken@example.com', password: 'the real one' } })

@@ -9,4 +9,4 @@ export {
 } from './find.ts'
 export { certificatesChannel } from './store.ts'
 export { sealedCertificateColumns } from './sealed-columns.ts'
-export { certificateJobs, dropName, revocationQueue, revocationReasons, revokeCertificateOf } from './revoke.ts'
+export { certificateJobs, removeName, revocationQueue, revocationReasons, revokeCertificateOf } from './revoke.ts'

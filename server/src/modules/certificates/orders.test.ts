@@ -53,7 +53,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     expect((await t.app.database.pool.query('select * from acme_challenges')).rows).toEqual([])
   })
 
-  test('keys are sealed, and the account is kept', async () => {
+  test('the keys of certificates and of the account are sealed', async () => {
     await own([consoleName])
     await order()
     const { rows } = await t.app.database.pool.query<{ sealed_key: string }>(
@@ -78,7 +78,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     }
   })
 
-  test('a refused order is recorded with its cause, retried later with growing delays, and then succeeds', async () => {
+  test('a refused order is recorded with its cause, and retried later with growing delays', async () => {
     const blocked = 'blocked.shoal.test'
     await insertNames(t.app.db, [blocked], false, new Date(0))
     await order()

@@ -5,7 +5,7 @@ import { revokeCertificate } from '../../cli/commands.ts'
 import { days, hours } from '../../clock.ts'
 import type { TestApp } from '../../testing/index.ts'
 import { checkRenewalTimes, orderDueCertificates } from './keep.ts'
-import { certificateJobs, dropName } from './index.ts'
+import { certificateJobs, removeName } from './index.ts'
 import { certificateId, readRenewalInformation } from './renewal-information.ts'
 import { insertNames, selectCertificate, updateCertificate } from './store.ts'
 import { consoleName, startWithPebble } from './testing/start-with-pebble.ts'
@@ -111,7 +111,7 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
 
   test('the certificate of a removed domain is revoked', async () => {
     const { serial } = await issue(domain)
-    await dropName(t.app, domain)
+    await removeName(t.app, domain)
     expect(await selectCertificate(t.app.db, domain)).toBeNull()
     expect(await pebble.revocationReason(serial)).toBeNull()
     await runRevocations()
@@ -122,7 +122,7 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     await issue(domain)
     await expect(
       t.app.db.transaction(async () => {
-        await dropName(t.app, domain)
+        await removeName(t.app, domain)
         throw new Error('the request failed')
       }),
     ).rejects.toThrow('the request failed')
@@ -130,7 +130,7 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     await state(domain)
   })
 
-  test('the operator revokes a certificate: it is replaced by one with another key, and the log of changes says so', async () => {
+  test('the operator revokes a certificate: it is replaced by one with another key, and the audit log records the revocation', async () => {
     const issued = await issue()
     const options = { name: consoleName.toUpperCase(), email: '', password: '', code: '', status: '', percent: '' }
     await expect(revokeCertificate(t.app, { ...options, name: 'unknown.shoal.test' })).rejects.toThrow('no certificate')
@@ -151,9 +151,9 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     expect(rows).toEqual([{ subject: consoleName }])
   })
 
-  test('a revocation is retried until the authority responds, and succeeds when it was done before', async () => {
+  test('a revocation is retried until the authority responds, and succeeds if the certificate is revoked already', async () => {
     const { serial } = await issue(domain)
-    await dropName(t.app, domain)
+    await removeName(t.app, domain)
     const [job] = certificateJobs(t.app)
     const { rows } = await t.app.database.pool.query<{ data: object }>(
       "select data from pgboss.job where name = 'certificates.revoke'",

@@ -30,7 +30,7 @@ export async function queueRevocation({ jobs }: Pick<App, 'jobs'>, chain: string
 /**
  * Deletes an organization's name with its certificate, and revokes the certificate. Handshakes with the name are then rejected.
  */
-export async function dropName(app: Pick<App, 'db' | 'jobs'>, name: string): Promise<void> {
+export async function removeName(app: Pick<App, 'db' | 'jobs'>, name: string): Promise<void> {
   await app.db.transaction(async () => {
     const chain = await deleteName(app.db, name)
     if (chain !== null) await queueRevocation(app, chain, 'cessationOfOperation')

@@ -3,7 +3,7 @@ import { days, hours, minutes } from '../../clock.ts'
 import { every } from '../../db/every.ts'
 import { measured } from '../../health/loops.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
-import { dropName, addName } from '../certificates/index.ts'
+import { removeName, addName } from '../certificates/index.ts'
 import { checkDns, type DnsResult, type RecordChecks } from './check-dns.ts'
 import { gatewayNameOf } from './gateway-name.ts'
 import { deleteDomain, selectActive, selectDueDomains, selectReleased, updateDomain, type DomainRow } from './store.ts'
@@ -57,7 +57,7 @@ export async function releaseDomain(
   row: Pick<DomainRow, 'orgId' | 'name' | 'isActive'>,
 ): Promise<void> {
   await deleteDomain(app.db, row)
-  if (row.isActive) await dropName(app, row.name)
+  if (row.isActive) await removeName(app, row.name)
 }
 
 const checkOne = ({ config }: DomainsApp, { name, proof }: DomainRow): Promise<DnsResult> =>
@@ -76,7 +76,7 @@ async function apply(app: DomainsApp, row: DomainRow, result: DnsResult): Promis
     nextCheckAt: nextCheck(row, now),
     ...(isLost ? { isActive: false } : {}),
   })
-  if (isLost) await dropName(app, row.name)
+  if (isLost) await removeName(app, row.name)
 }
 
 async function activate(app: DomainsApp, row: DomainRow, recordChecks: RecordChecks, now: Date): Promise<void> {
@@ -95,7 +95,7 @@ async function activate(app: DomainsApp, row: DomainRow, recordChecks: RecordChe
     }
     const { problem, checks } = result
     await updateDomain(app.db, current, { isActive: false, problem, recordChecks: checks, checkedAt: now })
-    await dropName(app, row.name)
+    await removeName(app, row.name)
   }
   await updateDomain(app.db, row, {
     problem: null,

@@ -148,7 +148,7 @@ describe('a suspension', () => {
     await asAdmin.squids.restart({ params: { ...params, reference: 'mine@v1' } })
   })
 
-  test('hibernates running versions, and starts those that it hibernated when it ends', async () => {
+  test('hibernates running versions; when it ends, the versions that it hibernated start again', async () => {
     const org = await t.make.org()
     const running = await scenario.addVersion(org, { name: 'running' })
     const hibernated = await scenario.addVersion(org, { name: 'hibernated' })

@@ -117,7 +117,7 @@ test('a deployment waits for a worker, for another worker, or for its turn to bu
   expect(waitsFor({ ...running, status: 'IMAGE_BUILDING', hasLeftQueue: true }, active)).toBeNull()
 })
 
-test('slow statements are recorded without values, and statements that set a password not at all', async () => {
+test('slow statements are recorded without values, and statements that set a password are not recorded', async () => {
   const url = 'postgres://example'
   recordStatement(url, `select  *\nfrom users where name = 'O''Neil'`, 300)
   recordStatement(url, `select  *\nfrom users where name = 'Ann'`, 500)

@@ -104,7 +104,7 @@ describe('the notification email', () => {
     await expect(asAdmin.sendVerifyEmail({ params: { code } })).rejects.toMatchObject({ status: 405 })
   })
 
-  test('an email shows a name that was saved before names were validated on one line, without links', async () => {
+  test('a name that was saved before names were validated is on one line and without links in emails', async () => {
     const { id, admin, code } = await t.make.org()
     const name = 'Evil\r\nBcc: x@example.com https://evil.example now'
     await t.app.database.pool.query('update orgs set name = $1 where id = $2', [name, id])

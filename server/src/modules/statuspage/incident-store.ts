@@ -10,7 +10,7 @@ export type IncidentWithUpdates = IncidentRow & { updates: UpdateRow[] }
 
 const maxListed = 100
 
-const isOf = (orgId: number) => and(eq(statusIncidents.orgId, orgId), isNull(statusIncidents.removedAt))
+const isIncidentOf = (orgId: number) => and(eq(statusIncidents.orgId, orgId), isNull(statusIncidents.removedAt))
 
 /** Lists at most 100 incidents: open ones first, then the newest first. `resolvedSince` omits those that were resolved earlier. */
 export async function listIncidents(db: Db, orgId: number, resolvedSince?: Date): Promise<IncidentWithUpdates[]> {
@@ -19,7 +19,7 @@ export async function listIncidents(db: Db, orgId: number, resolvedSince?: Date)
   const rows = await db
     .select()
     .from(statusIncidents)
-    .where(and(isOf(orgId), isRecent))
+    .where(and(isIncidentOf(orgId), isRecent))
     .orderBy(sql`${statusIncidents.resolvedAt} is not null`, desc(statusIncidents.startedAt))
     .limit(maxListed)
   return await withUpdates(db, rows)
@@ -42,14 +42,14 @@ export async function lockIncident(tx: Db, orgId: number, id: string): Promise<I
   const rows = await tx
     .select()
     .from(statusIncidents)
-    .where(and(isOf(orgId), eq(statusIncidents.id, id)))
+    .where(and(isIncidentOf(orgId), eq(statusIncidents.id, id)))
     .for('update')
   return (await withUpdates(tx, rows))[0] ?? null
 }
 
 /** Returns the number of incidents, without those that members removed. */
 export async function countIncidents(db: Db, orgId: number): Promise<number> {
-  const [row] = await db.select({ incidents: count() }).from(statusIncidents).where(isOf(orgId))
+  const [row] = await db.select({ incidents: count() }).from(statusIncidents).where(isIncidentOf(orgId))
   return row?.incidents ?? 0
 }
 

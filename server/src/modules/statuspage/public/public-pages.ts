@@ -53,7 +53,7 @@ export class PublicPages {
   /**
    * Returns a file of the page at an address; null if there is no public page. While the database does not respond, returns the
    * last copy that this process served, for up to an hour.
-   * @throws DatabaseUnavailable without such a copy
+   * @throws DatabaseUnavailable if there is no such copy
    */
   async find(slug: string, format: Format): Promise<RenderedFile | null> {
     const nowMs = this.#app.clock.now().getTime()

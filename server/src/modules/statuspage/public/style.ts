@@ -44,7 +44,11 @@ const declarations = (tokens: Record<string, string>) =>
     .map(([name, value]) => `--${name}:${value}`)
     .join(';')
 
-/** The whole style of the page. It uses no external files, so that the page needs only one request. */
+/**
+ * The whole style of the page. It uses no external files, so that the page needs only one request. Class names are short, to keep the
+ * page small: `b` banner, `c` list of cards, `r` row, `m` secondary text, `t` text of an update, `u` updates, `d` days, `s` status,
+ * `l` logo.
+ */
 export const style = `:root{color-scheme:light dark;${declarations(lightTokens)}}
 @media(prefers-color-scheme:dark){:root{${declarations(darkTokens)}}}
 *{box-sizing:border-box;margin:0}
