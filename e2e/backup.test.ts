@@ -23,7 +23,7 @@ describe('a backup', () => {
   let restored: Shoal | undefined
   let token: string
   let email: string
-  /** The numbers of committed rows before the backup began and after it ended. */
+  /** The number of rows that were committed before the backup began, and after it ended. */
   let committedRows: { before: number; after: number }
   let result: BackupResult
 
@@ -99,6 +99,7 @@ describe('a backup', () => {
   })
 })
 
+/** A backup begins with a tar entry for its manifest (a header of 512 bytes, and this many bytes of JSON), then the header of its content. */
 const manifestBytes = 4096
 const contentOf = (file: string): Buffer => {
   const bytes = readFileSync(file)
@@ -109,17 +110,17 @@ const contentOf = (file: string): Buffer => {
 /** Inserts rows with numbers from 1, 100 per transaction, and creates and drops tables, so that files change during the backup. */
 async function startWriter(dataDir: string) {
   const client = await connectTo(dataDir, 'shoal')
-  await client.query('create table witness (number int primary key, word text)')
+  await client.query('create table numbered_rows (number int primary key, word text)')
   let rows = 0
   let isEnding = false
   const writing = (async () => {
     while (!isEnding) {
       await client.query(
-        `insert into witness select n, repeat(md5(n::text), 8) from generate_series($1::int, $1::int + 99) n`,
+        `insert into numbered_rows select n, repeat(md5(n::text), 8) from generate_series($1::int, $1::int + 99) n`,
         [rows + 1],
       )
       rows += 100
-      await client.query('create table temporary_copy as select * from witness limit 1000')
+      await client.query('create table temporary_copy as select * from numbered_rows limit 1000')
       await client.query('drop table temporary_copy')
     }
   })()
@@ -132,14 +133,19 @@ async function startWriter(dataDir: string) {
   }
 }
 
+/** Reads the numbered rows: how many have the correct text, the highest number, and how many the index has. */
 async function rowsOf(dataDir: string) {
   const client = await connectTo(dataDir, 'shoal')
   try {
     const readNumber = async (sql: string) => Number((await client.query<{ n: string }>(sql)).rows[0]?.n)
-    const count = await readNumber('select count(*) as n from witness where word = repeat(md5(number::text), 8)')
-    const highest = await readNumber('select max(number) as n from witness')
+    const count = await readNumber('select count(*) as n from numbered_rows where word = repeat(md5(number::text), 8)')
+    const highest = await readNumber('select max(number) as n from numbered_rows')
     await client.query('set enable_seqscan = off')
-    return { count, highest, countByIndex: await readNumber('select count(number) as n from witness where number > 0') }
+    return {
+      count,
+      highest,
+      countByIndex: await readNumber('select count(number) as n from numbered_rows where number > 0'),
+    }
   } finally {
     await client.end()
   }

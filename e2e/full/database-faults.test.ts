@@ -90,7 +90,7 @@ describe('a Postgres fault', () => {
       await until(() => timeline.latest('data') === '200', 'the squid returns data')
       timeline.markFault()
       await inflict()
-      // The probes can miss a short fault.
+      // The probes can miss a short fault, so the test continues without a visible effect.
       await until(
         () => timeline.history('data').includes('→') || timeline.history('api').includes('→'),
         'the fault is visible',

@@ -20,8 +20,8 @@ import { attacks, makeHostileSquid, type Attack } from '../support/hostile-squid
 import { startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
-/** The time for which the disk is full. */
-const fullMs = 20_000
+/** How long the disk stays full. */
+const diskFullMs = 20_000
 const isRoot = process.getuid?.() === 0
 afterAll(printHostFaults)
 
@@ -43,7 +43,7 @@ describe('a squid that attacks its host', () => {
     folders = []
   })
 
-  /** Functions that return what users see of each attack; null until Shoal has noticed it. */
+  /** For each attack, a function that returns what users see of it; null until Shoal has noticed it. */
   const effectOf: Record<Attack, () => Promise<string | null>> = {
     'exhausts memory': async () => {
       const { processors } = await cloud.api.squids.get({ params: { code: cloud.org, reference: 'attacker@v1' } })
@@ -107,7 +107,7 @@ describe.skipIf(!isRoot)('a full disk (a tmpfs as data directory; needs root)', 
       await until(() => timeline.latest('readyz') === '503', '`/readyz` reports the full disk')
       const { checks } = (await (await fetch(`${shoal.url}/readyz`)).json()) as { checks: { disk: string } }
       const writes = startWrites(simulated)
-      await pause(fullMs)
+      await pause(diskFullMs)
       const resultsWhileFull = await writes.stop()
       rmSync(filler)
       const freedMs = performance.now()
@@ -159,7 +159,7 @@ function startWrites({ api, org }: Awaited<ReturnType<typeof deploySimulatedTo>>
 const statusOf = (error: unknown): string =>
   error instanceof Error && 'status' in error ? String(error.status) : String(error)
 
-/** Uses all free space of the file system. */
+/** Writes to `file` until the file system of `dir` has no free space. */
 function fill(file: string, dir: string): void {
   const block = Buffer.alloc(1 << 20)
   const blocks: Buffer[] = Array.from({ length: Math.ceil(statfsSync(dir).bavail / 256) + 1 }, () => block)

@@ -11,7 +11,8 @@ import { until } from '../support/until.ts'
 const missing = missingForContainer() ?? (hasPebble() ? null : 'Pebble, an ACME authority, cannot be built without Go.')
 if (missing) console.log(`The tests of a new server with SHOAL_TLS=acme are skipped. ${missing}`)
 
-const trusted = '/usr/local/share/authorities.pem'
+/** The file in the container with all authorities that its programs trust. */
+const trustedAuthorities = '/usr/local/share/authorities.pem'
 
 /** Runs the commands of the page "one server" on a Debian that has only systemd, with Shoal's own certificates. */
 describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_000 }, () => {
@@ -21,34 +22,34 @@ describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_00
 
   beforeAll(async () => {
     machine = await startPageMachine(version, 'bare')
-    const { vm, chain, mailUrl } = machine
-    pebble = await startPebble({ address: vm.address })
+    const { debian, chain, mailUrl } = machine
+    pebble = await startPebble({ address: debian.address })
     const directory = new URL(pebble.settings.SHOAL_ACME_DIRECTORY_URL)
-    await vm.forward(Number(directory.port))
+    await debian.forward(Number(directory.port))
     // The certificate of Pebble's own API contains the name `pebble`.
     directory.hostname = 'pebble'
-    await vm.run(`echo "${vm.hostAddress} pebble" >> /etc/hosts; mkdir -p /etc/shoal`)
+    await debian.run(`echo "${debian.hostAddress} pebble" >> /etc/hosts; mkdir -p /etc/shoal`)
     const root = await pebble.root()
     const certificates = [authorities, pebble.settings.SHOAL_ACME_CA_FILE].map((file) => readFileSync(file, 'utf8'))
-    writeFileSync(join(vm.folder, trusted), [...certificates, root].join('\n'))
-    writeFileSync(join(vm.folder, 'root/.npmrc'), `registry=${npmRegistry()}\ncafile=${authorities}\n`)
+    writeFileSync(join(debian.folder, trustedAuthorities), [...certificates, root].join('\n'))
+    writeFileSync(join(debian.folder, 'root/.npmrc'), `registry=${npmRegistry()}\ncafile=${authorities}\n`)
     writeFileSync(
-      join(vm.folder, 'etc/rpc.json'),
+      join(debian.folder, 'etc/rpc.json'),
       JSON.stringify({ chains: { devnet: { upstreams: [{ url: chain.href }] } } }),
     )
     // Only this test needs these settings: its authority, chain, mail server and npm registry.
     const settings = {
       SHOAL_ACME_DIRECTORY_URL: directory.href,
-      SHOAL_ACME_CA_FILE: trusted,
+      SHOAL_ACME_CA_FILE: trustedAuthorities,
       SHOAL_NETWORK_ALLOW: chain.host,
       SHOAL_RPC_CONFIG: '/etc/rpc.json',
       SHOAL_MAIL_URL: mailUrl,
-      NODE_EXTRA_CA_CERTS: trusted,
+      NODE_EXTRA_CA_CERTS: trustedAuthorities,
       NPM_CONFIG_REGISTRY: npmRegistry(),
       NPM_CONFIG_CAFILE: authorities,
     }
     const lines = Object.entries(settings).map(([name, value]) => `${name}="${value}"\n`)
-    writeFileSync(join(vm.folder, 'etc/shoal/shoal.env'), lines.join(''))
+    writeFileSync(join(debian.folder, 'etc/shoal/shoal.env'), lines.join(''))
   }, 900_000)
 
   afterAll(async () => {
@@ -56,24 +57,24 @@ describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_00
     await machine?.end()
   }, 600_000)
 
-  const commandsOf = (wanted: (commands: string) => boolean, kinds = ['server', 'server acme']) =>
-    blocksOf('one-server.md').filter(({ kind, commands }) => kinds.includes(kind) && wanted(commands))
+  const blocksWith = (isIncluded: (commands: string) => boolean, kinds = ['server', 'server acme']) =>
+    blocksOf('one-server.md').filter(({ kind, commands }) => kinds.includes(kind) && isIncluded(commands))
 
   test('following only the page, a squid responds over HTTPS with a certificate of Pebble within ten minutes', async () => {
     const startedMs = performance.now()
-    const all = commandsOf(() => true)
+    const all = blocksWith(() => true)
     const last = all.findIndex(({ commands }) => commands.includes('shoal token add'))
     let printed = ''
     for (const { commands } of all.slice(0, last + 1)) printed += await machine.runBlock(commands)
     expect(printed).toContain(`Shoal ${version} is ready`)
     const token = /^token +(\S+)$/m.exec(printed)?.[1] ?? ''
     // The page says that the certificates arrive within a minute.
-    const isServed = `curl -sS --cacert ${trusted} -o /dev/null -w '%{http_code}' https://shoal.example.com/healthz || true`
-    await until(async () => (await machine.vm.run(isServed)).endsWith('200'), 'the console has a certificate')
-    expect(await machine.deploySquid(token, trusted)).toMatch(/^https:/)
+    const isServed = `curl -sS --cacert ${trustedAuthorities} -o /dev/null -w '%{http_code}' https://shoal.example.com/healthz || true`
+    await until(async () => (await machine.debian.run(isServed)).endsWith('200'), 'the console has a certificate')
+    expect(await machine.deploySquid(token, trustedAuthorities)).toMatch(/^https:/)
     const tookMs = performance.now() - startedMs
     console.log(`From the first command of the page to a squid over HTTPS: ${(tookMs / 60_000).toFixed(1)} minutes.`)
-    const issuer = await machine.vm.run(
+    const issuer = await machine.debian.run(
       'openssl s_client -connect squids.example.com:443 -servername squids.example.com < /dev/null 2>/dev/null | openssl x509 -noout -issuer',
     )
     expect(issuer).toContain('Pebble')
@@ -81,9 +82,9 @@ describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_00
   })
 
   test('after a backup, the doctor reports no problem', async () => {
-    for (const { commands } of commandsOf((text) => text.includes('shoal-backup.service')))
+    for (const { commands } of blocksWith((text) => text.includes('shoal-backup.service')))
       await machine.runBlock(commands)
-    const report = JSON.parse(await machine.vm.run('shoal doctor --json || true')) as {
+    const report = JSON.parse(await machine.debian.run('shoal doctor --json || true')) as {
       checks: { name: string; status: string }[]
     }
     const problems = report.checks.filter(({ status }) => status !== 'ok' && status !== 'skipped')

@@ -5,7 +5,7 @@ import { blocksOf, startPageMachine, type Block, type PageMachine } from '../sup
 const missing = missingForContainer()
 if (missing) console.log(`The tests of the pages about installing are skipped. ${missing}`)
 
-/** Blocks without a kind, which is the word after `sh`. They are for a developer's machine; each has the test that runs it. */
+/** The test of each block without a kind (the text after `sh`), by the block's first command. These blocks are for a developer's machine. */
 const testedElsewhere: Record<string, string> = {
   'npm start': 'scripts/test-fresh.ts',
   'npm run demo': 'e2e/client.test.ts, with the same client',
@@ -21,6 +21,7 @@ test('every block of commands in the pages is covered by a test', () => {
 /** Runs every command of the pages, in their order, in a Debian container with systemd as process 1. */
 describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, () => {
   const version = '2.0.0'
+  /** The certificate of Caddy's own authority. */
   const authority = '/var/lib/caddy/.local/share/caddy/pki/authorities/local/root.crt'
   let machine: PageMachine
 
@@ -32,7 +33,7 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
 
   const serverBlocks = blocksOf('one-server.md').filter(({ kind }) => kind === 'server' || kind === 'server caddy')
 
-  /** `serverBlocks`, split after the block that adds a token. */
+  /** The blocks up to the one that adds a token, and the blocks after it. */
   const [firstBlocks, lastBlocks] = (() => {
     const end = serverBlocks.findIndex(({ commands }) => commands.includes('shoal token add')) + 1
     return [serverBlocks.slice(0, end), serverBlocks.slice(end)]
@@ -42,7 +43,7 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
     for (const { commands } of blocks) {
       // The host names are not public, so Caddy issues the certificates itself.
       const block = commands.replace("<<'END'\nshoal.", "<<'END'\n{\n  local_certs\n}\nshoal.")
-      // The doctor fails, because there is no mail server and no backup yet, and clients do not know the authority of these certificates.
+      // The doctor fails, because there is no mail server and no backup yet, and its requests fail because it does not trust Caddy's own authority.
       outputs.push(await machine.runBlock(commands.trim() === 'shoal doctor' ? `${block.trim()} || true` : block))
     }
     return outputs.join('\n')
@@ -54,7 +55,7 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
     const printed = await run(firstBlocks)
     expect(printed).toContain(`Shoal ${version} is ready`)
     token = /^token +(\S+)$/m.exec(printed)?.[1] ?? ''
-    const page = await machine.vm.run(
+    const page = await machine.debian.run(
       `curl -sS --retry 20 --retry-all-errors --retry-delay 1 --cacert ${authority} -H 'accept: text/html' https://shoal.example.com/`,
     )
     expect(page).toContain('<div id="root"')
@@ -68,8 +69,8 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
       SHOAL_MAIL_URL: machine.mailUrl,
     }
     const lines = Object.entries(settings).map(([name, value]) => `${name}="${value}"`)
-    await machine.vm.run(`cat /etc/ssl/certs/ca-certificates.crt ${authority} > /usr/local/share/authorities.pem`)
-    await machine.vm.run(`cat >> /etc/shoal/shoal.env <<'END'\n${lines.join('\n')}\nEND\nsystemctl restart shoal`)
+    await machine.debian.run(`cat /etc/ssl/certs/ca-certificates.crt ${authority} > /usr/local/share/authorities.pem`)
+    await machine.debian.run(`cat >> /etc/shoal/shoal.env <<'END'\n${lines.join('\n')}\nEND\nsystemctl restart shoal`)
     await machine.untilReady()
     expect(await machine.deploySquid(token, authority)).toMatch(/^https:/)
     const minutes = ((performance.now() - startedMs) / 60_000).toFixed(1)
@@ -83,26 +84,26 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
   })
 
   test('one server: the console and the gateway also respond through nginx, and the doctor reports no problems', async () => {
-    await machine.vm.run('systemctl stop caddy')
+    await machine.debian.run('systemctl stop caddy')
     // The previous commands have restarted the service.
     await machine.untilReady()
     for (const name of ['shoal', 'squids'])
-      await machine.vm.run(
+      await machine.debian.run(
         `mkdir -p /etc/letsencrypt/live/${name}.example.com && cd /etc/letsencrypt/live/${name}.example.com && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 90 -subj /CN=${name}.example.com -addext subjectAltName=DNS:${name}.example.com -keyout privkey.pem -out fullchain.pem 2>/dev/null`,
       )
     for (const { commands } of blocksOf('one-server.md').filter(({ kind }) => kind === 'server nginx'))
       await machine.runBlock(commands)
-    const page = await machine.vm.run(
+    const page = await machine.debian.run(
       `curl -sS --cacert /etc/letsencrypt/live/shoal.example.com/fullchain.pem -H 'accept: text/html' https://shoal.example.com/`,
     )
     expect(page).toContain('<div id="root"')
-    const squids = await machine.vm.run(
+    const squids = await machine.debian.run(
       `curl -sS --cacert /etc/letsencrypt/live/squids.example.com/fullchain.pem -o /dev/null -w '%{http_code}' https://squids.example.com/a/b`,
     )
     expect(squids).toBe('404')
     // The container does not trust these certificates yet.
-    await machine.vm.run('cat /etc/letsencrypt/live/*/fullchain.pem >> /usr/local/share/authorities.pem')
-    const report = JSON.parse(await machine.vm.run('shoal doctor --json || true')) as {
+    await machine.debian.run('cat /etc/letsencrypt/live/*/fullchain.pem >> /usr/local/share/authorities.pem')
+    const report = JSON.parse(await machine.debian.run('shoal doctor --json || true')) as {
       checks: { name: string; status: string }[]
     }
     const problems = report.checks.filter(({ status }) => status !== 'ok' && status !== 'skipped')
@@ -110,15 +111,17 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
   })
 
   test('try it: a release starts without an installation', async () => {
-    await machine.vm.run('shoal uninstall')
+    await machine.debian.run('shoal uninstall')
     const [unpack, start] = blocksOf('try-it.md').filter(({ kind }) => kind.startsWith('server'))
     await machine.runBlock(unpack?.commands ?? '')
-    await machine.vm.run(
+    await machine.debian.run(
       `nohup sh -c '${start?.commands.trim()}' > /tmp/start.log 2>&1 < /dev/null & echo $! > /tmp/start.pid`,
     )
     await machine.untilReady('cat /tmp/start.log')
-    expect(await machine.vm.run('cat /tmp/start.log')).toContain('Shoal is ready')
-    await machine.vm.run('pkill -INT -f [s]erver/src/main.ts; while pgrep -f [s]erver/src/main.ts; do sleep 0.2; done')
-    expect(await machine.vm.run('pgrep -c postgres || true')).toBe('0\n')
+    expect(await machine.debian.run('cat /tmp/start.log')).toContain('Shoal is ready')
+    await machine.debian.run(
+      'pkill -INT -f [s]erver/src/main.ts; while pgrep -f [s]erver/src/main.ts; do sleep 0.2; done',
+    )
+    expect(await machine.debian.run('pgrep -c postgres || true')).toBe('0\n')
   })
 })

@@ -13,9 +13,9 @@ import { startTimeline, type Timeline } from '../support/timeline.ts'
 import { until } from '../support/until.ts'
 
 const squid = 'erc20-transfers@v1'
-/** How long a fault lasts that callers of the gateway must not notice. */
+/** The duration of the faults that callers of the gateway must not notice. */
 const hiddenFaultMs = 45_000
-/** Within this time, the processor must have the status STALLED. */
+/** Within this time after the beginning of a fault, the processor must no longer have the status SYNCED. */
 const stalledMs = 60_000
 
 /** A squid reads a chain through Shoal's RPC gateway, while one or both of its two nodes misbehave. */
@@ -88,8 +88,8 @@ describe('a fault in RPC nodes', () => {
   }
   const setFirstNode = (fault: Fault) => async () => await nodes[0]?.setFault(fault)
 
-  const hidden = { isServed: true, effect: 'calls succeed and the processor stays SYNCED' }
-  const visible = { isServed: false, effect: 'the processor becomes STALLED, and recovers' }
+  const hidden = { isHidden: true, effect: 'calls succeed and the processor stays SYNCED' }
+  const visible = { isHidden: false, effect: 'the processor becomes STALLED, and recovers' }
   test.each([
     { fault: 'one of two nodes dead', begin: setFirstNode('dead'), ...hidden },
     { fault: 'one of two nodes silent', begin: setFirstNode('silent'), ...hidden },
@@ -99,16 +99,16 @@ describe('a fault in RPC nodes', () => {
     { fault: 'both nodes silent', begin: setBothNodes('silent'), ...visible },
   ])(
     'with $fault, $effect',
-    async ({ fault, begin, isServed }) => {
+    async ({ fault, begin, isHidden }) => {
       const timeline = watch()
       await until(() => timeline.latest('status') === 'SYNCED', 'the processor is synced')
       timeline.markFault()
       await begin()
-      if (isServed) {
+      if (isHidden) {
         await devnet.chain.transfer(5)
         await untilIndexed()
       }
-      if (isServed) await pause(hiddenFaultMs)
+      if (isHidden) await pause(hiddenFaultMs)
       else await until(() => timeline.latest('status') !== 'SYNCED', 'the processor is no longer SYNCED', stalledMs)
       const during = { call: timeline.history('call'), status: timeline.history('status') }
       await setBothNodes('none')()
@@ -125,13 +125,13 @@ describe('a fault in RPC nodes', () => {
         during.status,
         `${(indexedMs / 1000).toFixed(1)} s`,
       )
-      if (isServed) expect(during).toEqual({ call: 'ok', status: 'SYNCED' })
+      if (isHidden) expect(during).toEqual({ call: 'ok', status: 'SYNCED' })
       else expect(during.status).toMatch(/→ STALLED at/)
     },
     240_000,
   )
 
-  test('after a reorganisation of four blocks, the squid has the data of the new chain', async () => {
+  test('after a reorganization of four blocks, the squid has the data of the new chain', async () => {
     const timeline = watch()
     await until(() => timeline.latest('status') === 'SYNCED', 'the processor is synced')
     timeline.markFault()
@@ -145,7 +145,7 @@ describe('a fault in RPC nodes', () => {
     await timeline.stop()
     const { history, slowestMs } = timeline
     reportFault(
-      'chain reorganised by four blocks',
+      'chain reorganized by four blocks',
       history('call'),
       `${(slowestMs('call') / 1000).toFixed(1)} s`,
       history('status'),

@@ -6,7 +6,7 @@ import { repositoryRoot } from '../support/shoal.ts'
 
 type Result = { name: string; value: number }
 
-/** Runs the bench `plans` with few versions. Only with many versions, its default, does it show whether a statement reads too many rows. */
+/** Runs the bench `plans` with few versions, which shows what it does not call. It needs its default, many versions, to show which statements read too many rows. */
 async function runPlans(): Promise<{ results: Result[]; errors: string }> {
   const args = [join(repositoryRoot, 'scripts/bench.ts'), 'plans', '--json']
   const env = { ...process.env, PLANS_VERSIONS: '100' }
@@ -21,6 +21,7 @@ async function runPlans(): Promise<{ results: Result[]; errors: string }> {
 
 test('the bench of query plans calls every function with SQL except those in unmeasured.ts', async () => {
   const { results, errors } = await runPlans()
+  // A message that begins with `No ` names a function that the bench does not call, or an exception that matches no statement.
   const missing = errors.split('\n').filter((line) => line.startsWith('No '))
   expect(missing).toEqual([])
   expect(results).toContainEqual(expect.objectContaining({ name: 'plans, functions without plans', value: 0 }))

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 
 const canary = 'canary-in-the-secret-5b1e07d2c4'
 
-/** Sources of programs that consume all resources that they can get. Each prints lines once it does. With `ignoreSignals`, they also ignore signals to stop. */
+/** The sources of the processors, by file. Each consumes as much of one resource as it can, and writes to its log while it does. */
 const attacks = {
   'log.js': `
 const fs = require('node:fs')
@@ -52,6 +52,7 @@ const open = async () => {
 const attack = () => open().catch(() => { console.log('attacking'); setTimeout(attack, 1000) })
 attack()`,
 }
+/** Statements, before the source of each processor, that make it ignore all signals that it can ignore. */
 const ignoreSignals = `for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => undefined)\n`
 const processors = Object.keys(attacks)
   .map((file) => `    - name: ${file.replace('.js', '')}\n      cmd: [node, ${file}]\n`)
@@ -93,7 +94,7 @@ const textOf = (path: string): string => {
 }
 const pids = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name))
 const commandLines = () => pids().map((pid) => textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' '))
-/** Returns the processes on the host that have the squid's secret, including those in another process group or session. */
+/** Returns the ids of the processes on the host whose environment contains the squid's secret, including those in another process group or session. */
 const squidProcesses = () => pids().filter((pid) => textOf(`/proc/${pid}/environ`).includes(canary))
 
 async function deploySquid(slot: string): Promise<void> {
@@ -102,7 +103,7 @@ async function deploySquid(slot: string): Promise<void> {
   expect(deployment.failureReason).toBeNull()
 }
 
-const isAttacking = (slot: string) =>
+const untilAttacking = (slot: string) =>
   until(
     async () => {
       const params = { code: org.org, reference: `hostile@${slot}` }
@@ -119,7 +120,7 @@ test('while a squid is deployed and runs, no command line on the host contains i
   const sampling = setInterval(() => commandLines().forEach((line) => seen.add(line)), 50)
   try {
     await deploySquid('v1')
-    await isAttacking('v1')
+    await untilAttacking('v1')
   } finally {
     clearInterval(sampling)
   }
@@ -139,15 +140,16 @@ test('a version that attacks all resources can be deleted, and leaves nothing be
   await expectNothingLeft()
 }, 240_000)
 
-test('an organization with such a version can be deleted, and leaves nothing behind', async () => {
+test('an organization with a version that attacks all resources can be deleted, and leaves nothing behind', async () => {
   await deploySquid('v2')
-  await isAttacking('v2')
+  await untilAttacking('v2')
   const { token } = await shoal.as('').auth.signIn({ body: { email: org.email, password: adminPassword } })
   await shoal.as(token).orgs.delete({ params: { code: org.org } })
   await expectNothingLeft()
   await expect(shoal.as(token).orgs.get({ params: { code: org.org } })).rejects.toMatchObject({ status: 404 })
 }, 300_000)
 
+/** Waits until no process, record, database or disk of a squid exists. */
 async function expectNothingLeft(): Promise<void> {
   const left = async () => {
     const { programs, workloads, databases } = await readResources(shoal.dataDir)

@@ -13,7 +13,7 @@ import { until } from '../support/until.ts'
 const git = (...args: string[]) => execFileSync('git', args, { cwd: repositoryRoot, encoding: 'utf8' }).trim()
 
 /** Returns the last commit with the migrations of the previous release; null if git has no history. */
-function commitOfReleaseBefore(): string | null {
+function commitOfPreviousRelease(): string | null {
   const source = readFileSync(join(repositoryRoot, 'server/src/db/migrate.ts'), 'utf8')
   const newest = /newestMigration: '([^']+)'/.exec(source)?.[1] ?? ''
   const names = readdirSync(join(repositoryRoot, 'server/migrations')).filter((name) => name.endsWith('.sql'))
@@ -48,7 +48,7 @@ function writeTree(commit: string, folder: string): void {
   symlinkSync(join(repositoryRoot, 'console/dist'), join(folder, 'console/dist'))
 }
 
-const commit = commitOfReleaseBefore()
+const commit = commitOfPreviousRelease()
 if (commit === null) console.log('The test of two releases is skipped: git has no commit of the previous release.')
 
 describe.skipIf(commit === null)('the previous release and this one on one database', () => {
@@ -89,7 +89,7 @@ describe.skipIf(commit === null)('the previous release and this one on one datab
   const clientOf = ({ url, gatewayUrl }: ServerProcess) =>
     connectToShoal({ url, gatewayUrl, outboxUrl: null, settings: { ...settings, SHOAL_RUNTIME: 'sim' } })
 
-  /** Calls a server without pause until `stop`, with changes and reads. `rounds` returns the number of rounds; `failures` has the failed calls. */
+  /** Changes secrets and reads squids and secrets on a server, without pause until `stop`. `rounds` returns the number of completed repetitions; `failures` has the error of each failed one. */
   function startCalls(server: ServerProcess, org: Org, name: string) {
     const api = clientOf(server).as(org.token)
     const params = { code: org.org }
@@ -115,7 +115,7 @@ describe.skipIf(commit === null)('the previous release and this one on one datab
     return { rounds: () => rounds, failures, stop }
   }
 
-  test('both respond under load while the new release migrates, and a return to the previous one loses nothing', async () => {
+  test('both releases respond under load while the new one migrates, and a return to the previous one loses nothing', async () => {
     const before = await start('before')
     const org = await addOrg(clientOf(before), 'acme')
     const deployer = (server: ServerProcess) => ({
@@ -129,7 +129,10 @@ describe.skipIf(commit === null)('the previous release and this one on one datab
     const calls = [startCalls(before, org, 'BEFORE')]
     const current = await start('this')
     calls.push(startCalls(current, org, 'THIS'))
-    await until(() => calls.every(({ rounds }) => rounds() >= 50), 'both releases have responded to 50 rounds')
+    await until(
+      () => calls.every(({ rounds }) => rounds() >= 50),
+      'both releases have responded to 50 repetitions of the calls',
+    )
     // The worker of the previous release is still active, and works with the newer schema.
     expect((await deploySimulated(deployer(current), { name: 'new', slot: 'v1' })).failed).toBe('NO')
     await Promise.all(calls.map(({ stop }) => stop()))

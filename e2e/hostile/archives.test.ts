@@ -9,8 +9,8 @@ import { startShoal, type Shoal } from '../support/shoal.ts'
 import { isFull } from '../support/tier.ts'
 
 /**
- * Hostile archives, each with one trick. Outside of `npm run test:full`, every third one. `hostile-archives.test.ts` of the runtime
- * unpacks thousands of combinations of tricks.
+ * Hostile archives, each with one trick. Only `npm run test:full` uses all of them; other runs use every third. The runtime's
+ * `hostile-archives.test.ts` unpacks thousands of combinations of tricks.
  */
 const archives = [...hostileArchives(20_261_123, 70)].filter((_, i) => isFull || i % 3 === 0)
 /** The number of archives that are deployed at the same time, each to its own slot, because a version has one deployment at a time. */
@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 afterAll(() => shoal?.end())
 
-/** Uploads and deploys an archive. Returns how Shoal rejected it. */
+/** Uploads and deploys an archive. Returns how Shoal rejected it: the HTTP status of the upload or the error code of the deployment, with the reason. */
 async function rejectionOf(bytes: Buffer, slot: string): Promise<{ failed: string; reason: string }> {
   const params = { code: org.org }
   const { uploadUrl, uploadFields, fileUrl } = await org.api.deployments.createUpload({ params })

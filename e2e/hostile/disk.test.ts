@@ -13,7 +13,7 @@ const mib = 2 ** 20
 const containerMiB = 64
 const buildMiB = 256
 
-/** Source of a function that writes 1,000 MiB to a folder, in ten files. */
+/** The source of a function that writes 1,000 MiB to a folder, in ten files. */
 const fillSource = `
 const fs = require('node:fs')
 const fill = (dir) => {
@@ -25,7 +25,7 @@ const fill = (dir) => {
 }
 `
 
-/** Source of a processor that fills its disk repeatedly. */
+/** The source of a processor that fills its disk repeatedly. */
 const fillingProcessor = `${fillSource}
 setInterval(() => {
   for (const dir of [process.env.HOME, process.cwd()]) try { fill(dir) } catch (error) { console.log('stopped by ' + error.code) }
@@ -51,6 +51,7 @@ describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
   const usedMiB = (folder: string) =>
     Number(execFileSync('du', ['-s', '-B1', join(shoal.dataDir, folder)], { encoding: 'utf8' }).split('\t')[0]) / mib
 
+  /** Returns the warnings in the status of an organization's version. */
   const warnings = async (name: string) => {
     const { alerts } = await shoal
       .as(orgs[name]?.token ?? '')
@@ -96,7 +97,8 @@ describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
       'the version shows the warning',
       90_000,
     )
-    // The folder has the disks of both squids' programs, and those that the server keeps ready for the next programs.
+    // The folder has the disks of both squids' programs, and those that the server keeps ready for the next programs. Only that of the
+    // attacking processor is full; the others are nearly empty, and use less than 24 MiB together.
     expect(usedMiB('containers')).toBeLessThan(containerMiB + 3 * 8)
     await expectHealthyNeighbour()
   })

@@ -28,7 +28,7 @@ const canaries = {
   SHOAL_METRICS_TOKEN: canary('metrics'),
   AWS_SECRET_ACCESS_KEY: canary('aws'),
 }
-const ofSquid = canary('squid')
+const squidSecret = canary('squid')
 
 const settings = {
   SHOAL_SECRETS_KEY: canaries.SHOAL_SECRETS_KEY,
@@ -58,8 +58,9 @@ const read = (path: string) => {
 }
 
 /**
- * Reads environments and command lines of all processes of the host, repeatedly. The results are command lines: those of processes with a
- * secret of the server in the environment, with the squid's secret there, and those that contain a secret.
+ * Reads the environments and command lines of all processes of the host, repeatedly. `found` has three sets of command lines: of processes
+ * whose environment contains a secret of the server, of processes whose environment contains the squid's secret, and command lines that
+ * themselves contain a secret.
  */
 function watchProcesses() {
   const found = { ofServer: new Set<string>(), ofSquid: new Set<string>(), inCommandLine: new Set<string>() }
@@ -70,12 +71,12 @@ function watchProcesses() {
     for (const pid of pids()) {
       const line = read(`/proc/${pid}/cmdline`)
       const environment = read(`/proc/${pid}/environ`)
-      // Otherwise, the environment may be that of the program which this process ran before.
+      // If the command line changed between the readings, the environment may belong to the program that the process ran before.
       if (line !== read(`/proc/${pid}/cmdline`)) continue
       const shown = line.replaceAll('\0', ' ').trim()
       if (secrets.some((secret) => environment.includes(secret))) found.ofServer.add(shown)
-      if (environment.includes(ofSquid)) found.ofSquid.add(shown)
-      if ([...secrets, ofSquid].some((secret) => line.includes(secret))) found.inCommandLine.add(shown)
+      if (environment.includes(squidSecret)) found.ofSquid.add(shown)
+      if ([...secrets, squidSecret].some((secret) => line.includes(secret))) found.inCommandLine.add(shown)
     }
   }
   const timer = setInterval(sample, 20)
@@ -121,7 +122,7 @@ beforeAll(async () => {
   // A new data directory without tools, so that the server also runs npm.
   shoal = await startShoal({ ...settings, DATABASE_URL: url.href }, makeDataDir())
   const org = await addOrg(shoal, 'canaries')
-  const secrets = [{ action: 'UPDATE' as const, name: 'SECRET', value: ofSquid }]
+  const secrets = [{ action: 'UPDATE' as const, name: 'SECRET', value: squidSecret }]
   await org.api.secrets.change({ params: { code: org.org }, body: { secrets } })
   project = makePgSquid('canaries', {
     'squid.yaml': bareManifest('canaries', `  env:\n    SECRET: \${{ secrets.SECRET }}\n${postgresAddon}`),
@@ -158,7 +159,7 @@ test('only programs of the squid have its secret in their environment', ({ skip 
 
 test('another user of the host, even that of the squid, reads no secret of the server', async ({ skip }) => {
   skip(!isRoot, 'only root can become other users')
-  const squid = pids().find((pid) => read(`/proc/${pid}/environ`).includes(ofSquid)) ?? ''
+  const squid = pids().find((pid) => read(`/proc/${pid}/environ`).includes(squidSecret)) ?? ''
   const squidUid = statSync(`/proc/${squid}`).uid
   const secrets = Object.values(canaries)
   expect(squidUid).toBeGreaterThanOrEqual(200_000)
@@ -169,14 +170,14 @@ test('another user of the host, even that of the squid, reads no secret of the s
       stdio: 'ignore',
     })
     try {
-      // A process of the same user shows that the reader finds what it may read.
+      // The user finds the secret of a process of its own, which shows that the search works.
       await expect.poll(() => readAs(uid, [own])).toEqual([`${control.pid}`])
       expect(await readAs(uid, secrets)).toEqual([])
     } finally {
       control.kill('SIGKILL')
     }
   }
-  expect(await readAs(65_534, [ofSquid])).toEqual([])
-  // Root finds the server's.
+  expect(await readAs(65_534, [squidSecret])).toEqual([])
+  // Root finds the server's secrets, which shows that they can be found.
   expect(await readAs(0, secrets)).not.toEqual([])
 })

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 
 const isRoot = process.getuid?.() === 0
 /** A uid that no squid and no service uses. */
-const STRANGER = 199_999
+const strangerUid = 199_999
 const canary = 'canary-in-the-secret-f3a97c51d0'
 
 let shoal: Shoal
@@ -64,7 +64,7 @@ test('another user of the host can read nothing in the data directory except the
   const paths = [join(dataDir, script), ...pathsBelow(dataDir, isPublic)]
   expect(paths.length).toBeGreaterThan(1000)
   const program = `while (<STDIN>) { chomp; print "$_\\n" if -d $_ ? opendir(my $d, $_) : open(my $f, '<', $_) }`
-  const asStranger = ['--reuid', String(STRANGER), '--regid', String(STRANGER), '--clear-groups']
+  const asStranger = ['--reuid', String(strangerUid), '--regid', String(strangerUid), '--clear-groups']
   const output = execFileSync('setpriv', [...asStranger, 'perl', '-e', program], {
     input: paths.join('\n'),
     encoding: 'utf8',

@@ -70,7 +70,7 @@ async function faultOf(call: BadCall): Promise<string | null> {
     : null
 }
 
-/** Returns whether a call may end the session or delete the organization. Such calls are sent last. */
+/** Returns whether a call may end the session or delete the organization. The test sends such calls last. */
 const isEnding = ({ endpoint, method }: BadCall): boolean =>
   method === 'DELETE' || /sign-?out|password|restore|email/i.test(endpoint)
 

@@ -24,12 +24,12 @@ import { startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
 /** With bubblewrap, all attacks fail. Without it, separate uids stop most attacks; the other attacks succeed, which shows that they work. */
-const kinds: { name: string; settings: Record<string, string>; isBoxed: boolean }[] = [
-  { name: 'bubblewrap', settings: {}, isBoxed: true },
+const kinds: { name: string; settings: Record<string, string>; isSandboxed: boolean }[] = [
+  { name: 'bubblewrap', settings: {}, isSandboxed: true },
   {
     name: 'no sandbox and the host’s network',
     settings: { SHOAL_SANDBOX: 'none', SHOAL_NETWORK: 'none' },
-    isBoxed: false,
+    isSandboxed: false,
   },
 ]
 
@@ -48,6 +48,7 @@ const privileges = [
 ]
 const intrusions = ['reads environments of others', 'reads the private files of the host', 'signals the server']
 
+/** Returns results in which each of these attacks has the same result. */
 const all = (names: string[], result: string) => Object.fromEntries(names.map((name) => [name, result]))
 
 /** Returns the process id of the server with this data directory. */
@@ -64,7 +65,7 @@ function serverPid(dataDir: string): string {
   return readdirSync('/proc').find(isServer) ?? ''
 }
 
-describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isBoxed }) => {
+describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isSandboxed }) => {
   let shoal: Shoal
   let attack: (org: string, names: string[], values?: [string, string][]) => Promise<AttackResults>
   let buildResults: AttackResults
@@ -100,10 +101,10 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
   })
 
   const skipUnsupported = (skip: (condition: boolean, reason: string) => void) => {
-    const hasBox =
+    const hasSandbox =
       shoal.hostSummary().startsWith('sandbox bubblewrap') && shoal.hostSummary().includes('a network for each version')
     // Root can install a missing sandbox. So the tests are skipped only without root; as root, they fail.
-    skip(!isRoot && (!isBoxed || !hasBox), shoal.hostSummary())
+    skip(!isRoot && (!isSandboxed || !hasSandbox), shoal.hostSummary())
   }
 
   test('gains no privileges and changes nothing outside its folders', async ({ skip }) => {
@@ -114,7 +115,7 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
   test('with bubblewrap, creates no namespaces and mounts nothing', async ({ skip }) => {
     skipUnsupported(skip)
     const names = ['creates a user namespace', 'mounts a file system']
-    expect(await attack('attackers', names)).toEqual(all(names, isBoxed ? 'refused' : 'done'))
+    expect(await attack('attackers', names)).toEqual(all(names, isSandboxed ? 'refused' : 'done'))
   })
 
   test('reads neither the environments nor the files of others', async ({ skip }) => {
@@ -124,7 +125,7 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
     chmodSync(publicFile, 0o644)
     const server = serverPid(shoal.dataDir)
     const { 'own sockets': sockets = '' } = await attack('victims', ['own sockets'])
-    // In the sandbox, the folders above those of the squid exist, without other contents. So the attacks open files in them.
+    // In the sandbox, the parents of the squid's folders exist, but contain nothing else. So the attacks open files in them.
     const desired = readdirSync(join(shoal.dataDir, 'containers')).map((name) => `containers/${name}/workload.json`)
     const privateFiles = ['secrets.key', 'uids.json', 'postgres/password', 'rpc-cache.sqlite', ...desired]
     const paths = [...privateFiles.map((name) => join(shoal.dataDir, name)), '/etc/shadow', '/root', sockets]
@@ -144,15 +145,15 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
     const own = ['reads environments of others', 'lists sockets of others']
     expect(await attack('victims', own, values)).toEqual(all(own, 'done'))
     const hidden = ['reads the public files of the host', 'sees the server', 'lists sockets of others']
-    expect(await attack('attackers', hidden, values)).toEqual(all(hidden, isBoxed ? 'refused' : 'done'))
+    expect(await attack('attackers', hidden, values)).toEqual(all(hidden, isSandboxed ? 'refused' : 'done'))
   })
 
   test('cannot exhaust the files, memory or processes of the host', async ({ skip }) => {
     skipUnsupported(skip)
-    const names = ['opens files without limit', ...(isBoxed ? ['fills /tmp'] : [])]
+    const names = ['opens files without limit', ...(isSandboxed ? ['fills /tmp'] : [])]
     expect(await attack('attackers', names)).toEqual({
       'opens files without limit': 'EMFILE true',
-      ...(isBoxed ? { 'fills /tmp': 'refused' } : {}),
+      ...(isSandboxed ? { 'fills /tmp': 'refused' } : {}),
     })
     if (!shoal.hostSummary().includes('limits by cgroups')) return skip(true, 'cgroups cannot be created on this host')
     const { 'forks without limit': forks } = await attack('attackers', ['forks without limit'])
@@ -164,13 +165,13 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isB
     expect((await fetch(`${shoal.url}/healthz`)).ok).toBe(true)
   })
 
-  test('has no more rights in its build', ({ skip }) => {
+  test('has no more rights in its build than when it runs', ({ skip }) => {
     skipUnsupported(skip)
-    const open = ['creates a user namespace', 'mounts a file system', 'sees the server']
-    const closed = ['becomes root', 'has privileges', 'creates a device', 'writes to the host']
+    const refusedInSandbox = ['creates a user namespace', 'mounts a file system', 'sees the server']
+    const alwaysRefused = ['becomes root', 'has privileges', 'creates a device', 'writes to the host']
     expect(buildResults).toEqual({
-      ...all(open, isBoxed ? 'refused' : 'done'),
-      ...all(closed, 'refused'),
+      ...all(refusedInSandbox, isSandboxed ? 'refused' : 'done'),
+      ...all(alwaysRefused, 'refused'),
       'opens files without limit': 'EMFILE true',
     })
   })

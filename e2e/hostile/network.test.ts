@@ -12,9 +12,9 @@ import { processesIn, startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
 /**
- * The configurations in which the same attacks run. They fail with a network for each version or with rules for its user, and succeed in
- * the network of the host. `isClosed`: rules limit what programs can reach. `isOwn`: programs have their own ports and loopback. `user`:
- * the user that runs the server.
+ * The configurations in which the same attacks run. The attacks fail with a network for each version or with rules for its user, and
+ * succeed in the network of the host. `isClosed`: rules limit what programs can reach. `isOwn`: programs have their own ports and
+ * loopback. `user`: the user that runs the server.
  */
 const networkKinds = [
   { name: 'a network for each version', setting: 'auto', isClosed: true, isOwn: true },
@@ -51,7 +51,7 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
     listener = createServer((socket) => socket.end('a service of the host'))
     listenerPort = await freePort()
     await new Promise<void>((resolve) => listener.listen(listenerPort, '0.0.0.0', resolve))
-    // With this setting, a server without root deploys for both organizations only if each version has its own network.
+    // With SHOAL_ALLOW_SHARED_NETWORK=false, a server without root deploys for both organizations only if each version has its own network.
     const env = { SHOAL_NETWORK: setting, ...(user && { SHOAL_ALLOW_SHARED_NETWORK: 'false' }) }
     shoal = await startShoal(env, undefined, user)
     ports = {

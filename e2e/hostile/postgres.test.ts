@@ -21,7 +21,7 @@ const ping = async (squid = neighbour): Promise<Ping> => {
   return (await response.json()) as Ping
 }
 
-/** A request that takes longer than this counts as failed. */
+/** The test fails if a request takes longer than this during the attack. */
 const maxResponseMs = 30_000
 
 /** The id of the Postgres process that serves the first connection of the neighbour. */
@@ -125,7 +125,8 @@ test('a squid has no rights outside its database', async () => {
   ]
   const results: [attempt: string, error: string][] = []
   for (const attempt of attempts) results.push([attempt, (await first().run(attempt)).error ?? 'completed'])
-  // The error codes mean: insufficient privilege, extension not available, feature disabled, role may not be granted.
+  // Insufficient privilege, feature not supported, extension not available, feature disabled, invalid value, role may not be granted, and
+  // undefined object.
   const refusals = new Set(['42501', '0A000', '58P01', '55000', '22023', '0LP01', '42704'])
   expect(results.filter(([, error]) => !refusals.has(error))).toEqual([])
   await expectUnharmed()
@@ -196,7 +197,7 @@ test('a squid cannot fill the disk with temporary files or the log of Postgres',
 
 const tables = isFull ? 50_000 : 2_000
 
-test(`locks, notifications and ${tables} tables of a squid do not affect the server or others`, async () => {
+test(`locks, notifications and ${tables} tables of a squid do not affect the server or other squids`, async () => {
   const keys = ['shoal:connection-limits', 'shoal:export', 'shoal:migrate', 'observing', 'reconcile', 'log-ingest']
   const locks = keys.map((key) => `pg_advisory_lock(hashtextextended('${key}', 0))`).join(', ')
   await first().hold(1, `select ${locks}; listen shoal_squids; listen shoal_logs`)
@@ -212,7 +213,7 @@ test(`locks, notifications and ${tables} tables of a squid do not affect the ser
     )
     expect(error, message).toBeUndefined()
   }
-  // For all tenants, Shoal still exports databases, or refuses to, and restarts versions.
+  // Shoal still exports the hostile squid's database, or refuses to with a reason, and restarts the neighbour.
   const params = { code: neighbour.org, reference: neighbour.reference }
   const exported = await fetch(
     `${shoal.url}/api/v1/orgs/${first().org}/squids/${encodeURIComponent(first().reference)}/database/export`,
@@ -261,9 +262,9 @@ test('while two hostile versions attack at full speed, the neighbour loses no co
       'the attackers have no sessions',
     )
   }
-  const at = (share: number, times: number[]) =>
+  const percentile = (share: number, times: number[]) =>
     times.toSorted((a, b) => a - b)[Math.floor(times.length * share)] ?? Infinity
-  const ratio = (share: number, kind: 'squid' | 'api') => at(share, busy[kind]) / at(share, quiet[kind])
+  const ratio = (share: number, kind: 'squid' | 'api') => percentile(share, busy[kind]) / percentile(share, quiet[kind])
   // All squids of a Postgres share its CPU limit, so the neighbour's queries take longer; those of the API do not.
   for (const kind of ['squid', 'api'] as const)
     console.log(

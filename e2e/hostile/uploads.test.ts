@@ -9,7 +9,7 @@ import { addOrg, type Org } from '../support/org.ts'
 import { startInstallation, type Installation, type RoleProcess } from '../support/role-processes.ts'
 import { until } from '../support/until.ts'
 
-/** As in server/src/modules/deployments/upload-places.ts. */
+/** The limit of an organization's concurrent uploads, as in server/src/modules/deployments/upload-places.ts. */
 const maxConcurrent = 8
 const maxStoredMb = 3
 
@@ -29,9 +29,10 @@ afterAll(async () => {
 
 const clientOf = (process: RoleProcess, token: string) =>
   createClient(contract, { baseUrl: `http://127.0.0.1:${process.port}/api`, token: () => token })
-const add = (name: string) => addOrg({ cli: installation.cli, as: (token) => clientOf(second, token) }, name)
+const addOrganization = (name: string) =>
+  addOrg({ cli: installation.cli, as: (token) => clientOf(second, token) }, name)
 
-const partialFiles = () =>
+const countPartialFiles = () =>
   readdirSync(join(installation.dataDir, 'uploads')).filter((name) => name.endsWith('.part')).length
 
 /** Begins to send an archive of `bytes` to a process. `finish` sends the rest. */
@@ -66,9 +67,9 @@ async function send(org: Org, process: RoleProcess, bytes?: number) {
 }
 
 test('the limit of an organization’s concurrent uploads applies to all api processes together, and uploads of a killed process no longer count', async () => {
-  const [hostile, neighbour] = [await add('hostile'), await add('neighbour')]
+  const [hostile, neighbour] = [await addOrganization('hostile'), await addOrganization('neighbour')]
   for (let sent = 0; sent < maxConcurrent; sent += 1) await begin(hostile, sent % 2 ? first : second)
-  await until(() => partialFiles() === maxConcurrent, 'all uploads are in progress')
+  await until(() => countPartialFiles() === maxConcurrent, 'all uploads are in progress')
 
   for (const process of [first, second]) {
     const refused = await send(hostile, process)
@@ -76,7 +77,7 @@ test('the limit of an organization’s concurrent uploads applies to all api pro
     expect(refused.body.error).toContain(`${maxConcurrent} archives`)
     expect(await send(neighbour, process)).toMatchObject({ status: 201 })
   }
-  expect(partialFiles()).toBe(maxConcurrent)
+  expect(countPartialFiles()).toBe(maxConcurrent)
 
   await first.end('SIGKILL')
   await until(
@@ -91,7 +92,7 @@ test('the limit of an organization’s concurrent uploads applies to all api pro
 })
 
 test('the total size of the archives that an organization sends in a day is limited, whichever process receives them', async () => {
-  const hostile = await add('heavy')
+  const hostile = await addOrganization('heavy')
   for (const process of [first, second]) expect((await send(hostile, process, 1_400_000)).status).toBe(201)
   for (const process of [first, second]) {
     const refused = await send(hostile, process, 1_000_000)

@@ -22,7 +22,7 @@ const nodeOf = (namespace: string) =>
   kubectl(['get', 'pods', '-n', namespace, '-o', 'jsonpath={.items[*].spec.nodeName}'])
 
 /** Waits until the Job, the pod, the Secret and the policy of the build are deleted. The two policies of the namespace remain. */
-const untilGone = (namespace: string) =>
+const untilDeleted = (namespace: string) =>
   until(
     async () => {
       const objects = await kubectl(['get', 'jobs,pods,secrets', '-n', namespace, '-o', 'name'])
@@ -47,7 +47,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
       const { error, log } = await building
       expect(error, log.join('\n')).toBeNull()
       expect(log).toContain('The host of the build stopped it: the build starts again')
-      await untilGone(jobs.namespace)
+      await untilDeleted(jobs.namespace)
     },
   )
 
@@ -66,7 +66,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
       expect(error, log.join('\n')).toBeNull()
       expect(log.join('\n')).toMatch(/The host of the build (does not respond|stopped it): the build starts again/)
       restore()
-      await untilGone(jobs.namespace)
+      await untilDeleted(jobs.namespace)
     },
   )
 
@@ -80,6 +80,6 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
     await kubectl(['patch', 'resourcequota', '-n', jobs.namespace, 'squids', '-p', '{"spec":{"hard":{"pods":"2"}}}'])
     const { error } = await building
     expect(error, log.join('\n')).toBeNull()
-    await untilGone(jobs.namespace)
+    await untilDeleted(jobs.namespace)
   })
 })

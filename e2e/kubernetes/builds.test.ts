@@ -22,7 +22,7 @@ const podsIn = async (namespace: string): Promise<PodJson[]> =>
   (JSON.parse(await kubectl(['get', 'pods', '-n', namespace, '-o', 'json'])) as { items: PodJson[] }).items
 
 /** Waits until the tenant has no Job and no pod. */
-const untilGone = (namespace: string) =>
+const untilDeleted = (namespace: string) =>
   until(
     async () => (await kubectl(['get', 'jobs,pods', '-n', namespace, '-o', 'name'])) === '' || null,
     'no Job and no pod remains',
@@ -54,7 +54,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
       expect(second.log).toContain('Dependencies unchanged: installed nothing')
       const [, uploaded] = /Image pushed: ([\d.]+) MB uploaded/.exec(second.log.at(-1) ?? '') ?? []
       expect(Number(uploaded), second.log.join('\n')).toBeLessThan(1)
-      await untilGone(jobs.namespace)
+      await untilDeleted(jobs.namespace)
     },
   )
 
@@ -67,6 +67,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
       onTestFinished(() => void listener.close())
       const address = listener.address()
       const port = typeof address === 'object' ? address?.port : null
+      // The Service and the address of the API server, the registry, a service of the host, and the metadata service of clouds.
       const targets = [
         '10.96.0.1:443',
         '10.90.0.1:6443',
@@ -139,7 +140,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
       const limits = { ...defaultLimits, memoryBytes: 256 * 2 ** 20, diskBytes: 2 ** 28, timeMs: timeMs ?? 300_000 }
       const { error, log } = await jobs.build(bareSource(build), { limits })
       expect(error?.message, log.join('\n')).toMatch(reason)
-      await untilGone(jobs.namespace)
+      await untilDeleted(jobs.namespace)
     },
   )
 })

@@ -105,7 +105,7 @@ const forbidden: Attempt[] = [
     namespaceObject('shoal-a2-o7', restricted),
   ],
   [
-    'create a Secret in a namespace with such a name',
+    'create a Secret in a namespace with a name like those of squids',
     'POST',
     '/api/v1/namespaces/shoal-a2-o7/secrets',
     object('v1', 'Secret', 'one'),
@@ -193,7 +193,7 @@ describe.skipIf(!kube || missingHelm !== null)('accounts of the chart', () => {
     expect(text).not.toContain(secretValue)
   })
 
-  test('an account may not act as another one', async () => {
+  test('no account may act as another account', async () => {
     for (const role of ['api', 'gateway', 'worker']) {
       const headers = {
         authorization: `Bearer ${tokens[role]}`,

@@ -14,6 +14,7 @@ import {
 
 const hostAddress = process.env['SHOAL_TEST_HOST_ADDRESS']
 
+/** Accepts connections on this host's address in the cluster's network, until the end of the test. Returns `host:port`. */
 async function listenOnHost(): Promise<string> {
   const server: Server = createServer((socket) => socket.destroy())
   await new Promise<void>((resolve) => server.listen(0, hostAddress, resolve))
@@ -67,7 +68,7 @@ describe.skipIf(!hasCluster)('a cluster', () => {
     await kubectl(['wait', '-n', namespace, '--for=condition=Ready', '--timeout=60s', 'pod/ordinary'])
   })
 
-  test('enforces the policy of a namespace for connections from the same node and from the other one', async () => {
+  test('enforces the policy of a namespace for connections from the same node and from the other node', async () => {
     const [first, second] = await nodeNames()
     const tenant = await createNamespace()
     const outsider = await createNamespace()
@@ -93,6 +94,7 @@ describe.skipIf(!hasCluster)('a cluster', () => {
     await startPods(tenant, { web: { node: first } })
     await startPods(outsider, { web: { node: first } })
     await applyObjects(policy(tenant, withinNamespace))
+    // The host, the kubelets of both nodes, and the address and the Service of the API server.
     const targets = [await listenOnHost(), '10.90.0.11:10250', '10.90.0.12:10250', '10.90.0.1:6443', '10.96.0.1:443']
     for (const target of targets) {
       expect(await canConnect(outsider, 'web', target), `${target} without a policy`).toBe(true)

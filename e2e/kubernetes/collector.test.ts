@@ -29,7 +29,7 @@ function collectLines() {
       const { signal } = ending
       reading = (async () => {
         for await (const batch of runtime.logs({ ...cursor }, signal)) {
-          // As if the worker ended before it stored these lines.
+          // This simulates a worker that ended before it stored these lines.
           if (signal.aborted) return
           lines.push(...batch.lines.map((line) => `${line.workload} ${line.container} ${line.text}`))
           Object.assign(cursor, batch.cursor)
@@ -40,7 +40,7 @@ function collectLines() {
     of: (id: string, name: string) =>
       lines.flatMap((line) => (line.startsWith(`${id} ${name} `) ? [line.split(' ').slice(2).join(' ')] : [])),
     /** Waits for a program's last line, and checks that each line arrived once. Returns the number of lines. */
-    async expectWhole(id: string, name: string): Promise<number> {
+    async expectComplete(id: string, name: string): Promise<number> {
       const ends = () => this.of(id, name).filter((text) => text.startsWith('end '))
       await until(() => ends().length > 0, `the last line of ${name}`)
       const count = Number(ends()[0]?.slice(4))
@@ -80,13 +80,13 @@ describe.skipIf(!canRun)('logs that collectors send from the nodes', () => {
     await until(() => collected.of('13.1', 'first').length > 100, 'lines arrive')
     await runtime.remove('13.1')
     await until(async () => (await observe('first', '13.1')) === undefined, 'the pod is deleted')
-    const printed = await collected.expectWhole('13.1', 'first')
-    expect(await collected.expectWhole('13.1', 'second')).toBe(3000)
-    // About 2 MiB each; kubelet rotates files of 1 MiB.
+    const printed = await collected.expectComplete('13.1', 'first')
+    expect(await collected.expectComplete('13.1', 'second')).toBe(3000)
+    // Each program prints about 2 MiB, and kubelet rotates log files at 1 MiB.
     await until(() => collected.of('12.1', 'slow').length === 10_000, 'all lines of the slow program')
     await runtime.remove('12.1')
-    expect(await collected.expectWhole('12.1', 'slow')).toBe(10_000)
-    expect(await collected.expectWhole('12.1', 'fast')).toBe(10_000)
+    expect(await collected.expectComplete('12.1', 'slow')).toBe(10_000)
+    expect(await collected.expectComplete('12.1', 'fast')).toBe(10_000)
     expect(printed).toBeGreaterThan(100)
   })
 
@@ -123,7 +123,7 @@ describe.skipIf(!canRun)('logs that collectors send from the nodes', () => {
     )
 
     await driver.runtime.remove('12.1')
-    expect(await collected.expectWhole('12.1', 'two')).toBeGreaterThan(1000)
+    expect(await collected.expectComplete('12.1', 'two')).toBeGreaterThan(1000)
     const ends = () => collected.of('12.1', 'api').filter((text) => text.startsWith('end '))
     await until(() => ends().length === 2, 'the last lines of both runs')
     const [count = 0, nextCount = 0] = ends().map((text) => Number(text.slice(4)))

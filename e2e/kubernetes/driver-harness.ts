@@ -22,9 +22,11 @@ export type Driver = {
   options: KubernetesOptions
   /** The namespace of the tenant `7`. */
   namespace: string
+  /** Returns the observation of a container of the workload `id`, by default `12.1`; undefined if there is none. */
   observe: (container: string, id?: string) => Promise<Observation | undefined>
+  /** Waits until that observation has the fields of `expected`. @throws after a minute */
   until: (container: string, expected: object, id?: string) => Promise<void>
-  /** Ends the runtime, and starts another one for the same installation with these changed options, like a new server. */
+  /** Closes the runtime, and starts another one for the same installation with these changed options, as a restarted server does. */
   restart: (changed?: Partial<KubernetesOptions>) => Promise<Runtime>
 }
 

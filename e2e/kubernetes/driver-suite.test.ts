@@ -12,7 +12,7 @@ import { driverOptions } from './driver-harness.ts'
 
 const registry = process.env['SHOAL_TEST_REGISTRY']
 
-/** Source of the program that the tests run. The variable BEHAVIOUR controls it. */
+/** The source of the program that the tests run. The environment variable BEHAVIOUR controls what it does. */
 const program = `
 const { print = [], printLast = '', ends = 'never' } = JSON.parse(process.env.BEHAVIOUR)
 process.stdout.write(print.map((line) => line + '\\n').join('') + printLast)

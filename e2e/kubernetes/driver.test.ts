@@ -85,9 +85,9 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     await runtime.apply(workload([container('api')], { id: '12.3', image: podImage.replace(/:[^:]+$/, ':none') }))
     const unreachable = `127.0.0.1:9/x@sha256:${'0'.repeat(64)}`
     await runtime.apply(workload([container('api')], { id: '12.4', image: unreachable }))
-    const gone = 'Its image no longer exists: deploy the squid again'
-    await until('api', { state: 'failed', reason: gone, run: null, lastRun: null }, '12.2')
-    await until('api', { state: 'failed', reason: gone }, '12.3')
+    const missingImage = 'Its image no longer exists: deploy the squid again'
+    await until('api', { state: 'failed', reason: missingImage, run: null, lastRun: null }, '12.2')
+    await until('api', { state: 'failed', reason: missingImage }, '12.3')
     await until('api', { state: 'starting', reason: expect.stringMatching(/^Its image cannot be pulled: /) }, '12.4')
     await until('huge', {
       state: 'starting',
@@ -193,7 +193,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
       const endpoint = directory.endpoint(id, name, 4350)
       return endpoint?.kind === 'tcp' ? `${endpoint.host}:4350` : ''
     }
-    const pods = await kubectl([
+    const pod = await kubectl([
       'get',
       'pods',
       '-n',
@@ -203,7 +203,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
       '-o',
       'jsonpath={.items[0].metadata.name}',
     ])
-    expect(await canConnect(namespace, pods, `${host}:${open.port}`)).toBe(true)
+    expect(await canConnect(namespace, pod, `${host}:${open.port}`)).toBe(true)
     const others = [
       addressOf('13.1', 'api'),
       addressOf('12.1', 'api-2'),
@@ -211,7 +211,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
       '10.96.0.1:443',
       '10.90.0.1:6443',
     ]
-    for (const target of others) expect(await canConnect(namespace, pods, target), target).toBe(false)
+    for (const target of others) expect(await canConnect(namespace, pod, target), target).toBe(false)
   })
 
   test('does not remove objects of another installation', async () => {

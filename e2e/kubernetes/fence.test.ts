@@ -9,7 +9,7 @@ import { connectTo } from '../support/postgres.ts'
 import { totalTransfers } from '../support/squid.ts'
 import { until } from '../support/until.ts'
 
-/** Three times the duration on an idle machine. It includes ten seconds until the cluster notices the lost node. */
+/** The time limit for the move of the programs: three times its duration on an idle machine, of which the cluster needs ten seconds to notice the lost node. */
 const moveTimeoutMs = 180_000
 
 describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
@@ -74,8 +74,8 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
         const watchingApi = (async () => {
           while (!stopping.signal.aborted) {
             const isResponding = (await totalTransfers(endpoint).catch(() => null)) !== null
-            const pods = await apiNodes(selector)
-            if (isResponding && pods.includes(other)) apiBackAt ??= new Date()
+            const nodes = await apiNodes(selector)
+            if (isResponding && nodes.includes(other)) apiBackAt ??= new Date()
             await pause(200)
           }
         })()
@@ -113,6 +113,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
   },
 )
 
+/** Returns the nodes on which the api runs. */
 const apiNodes = async (selector: string): Promise<string[]> => {
   const pods = `${selector},shoal.dev/container=api`
   const path = 'jsonpath={.items[?(@.status.phase=="Running")].spec.nodeName}'

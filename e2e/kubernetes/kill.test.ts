@@ -12,7 +12,7 @@ import { isFull } from '../support/tier.ts'
 import { until } from '../support/until.ts'
 
 /** The number of kills: by default, one for each step. */
-const kills = Number(process.env['SHOAL_TEST_KILLS'] ?? steps.length)
+const killCount = Number(process.env['SHOAL_TEST_KILLS'] ?? steps.length)
 
 describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork)(
   'killing the server while it deploys to a cluster',
@@ -40,7 +40,7 @@ describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork)(
       await until(async () => order.indexOf(await statusOf(id)) >= order.indexOf(step), `${step} begins`, 240_000)
     }
 
-    /** Returns the names of the existing objects of programs, without their hashes, and the databases of squids. */
+    /** Returns what exists: the names of the objects of programs, without hashes and ids; the containers of pods, except init; and the number of databases. */
     const resources = async () => {
       const kinds = 'configmaps,jobs,deployments,secrets'
       const selector = `${opened.selector},shoal.dev/workload`
@@ -73,13 +73,14 @@ describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork)(
     }
 
     test(
-      `after each of ${kills} kills, the deployment ends, and exactly the programs of the version exist`,
-      { timeout: kills * 300_000 },
+      `after each of ${killCount} kills, the deployment ends, and exactly the programs of the version exist`,
+      { timeout: killCount * 300_000 },
       async () => {
         const { cloud } = opened
         const before = await resources()
-        for (const [index, { step, operation }] of planKills(kills).entries()) {
-          writeFileSync(join(cloud.project, 'round.txt'), `${seed} ${index}`)
+        for (const [index, { step, operation }] of planKills(killCount).entries()) {
+          // The file makes the source of each deployment different, so that none reuses an image.
+          writeFileSync(join(cloud.project, 'kill.txt'), `${seed} ${index}`)
           const id = await deploy(cloud, { slot: 'v1', hardReset: operation === 'hard reset' })
           await untilStep(id, step)
           await cloud.shoal.kill()
@@ -89,7 +90,7 @@ describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork)(
           const deployment = await waitForDeployment(cloud, id, 240_000)
           const seconds = ((performance.now() - startedMs) / 1000).toFixed(1)
           console.log(
-            `kill ${index + 1}/${kills} in ${killedIn}: ended ${seconds} s after the restart (SHOAL_TEST_SEED=${seed})`,
+            `kill ${index + 1}/${killCount} in ${killedIn}: ended ${seconds} s after the restart (SHOAL_TEST_SEED=${seed})`,
           )
           expect(deployment, cloud.shoal.output().slice(-3000)).toMatchObject({ status: 'OK', failed: 'NO' })
           const endpoint = cloud.endpointOf('erc20-transfers@v1')

@@ -62,20 +62,20 @@ describe.skipIf(!canRun)('logs beyond the queue of a collector', () => {
     await until(() => lost.length > 0, 'the lost period is reported', 300_000)
 
     const numbers = [...times.keys()].toSorted((first, second) => first - second)
-    const holes = numbers.flatMap((number, index) => {
+    const gaps = numbers.flatMap((number, index) => {
       const previous = numbers[index - 1] ?? 0
       return number === previous + 1
         ? []
         : [{ lines: number - previous - 1, from: times.get(previous), to: times.get(number) }]
     })
-    console.log(`Lost ${holes.map(({ lines }) => lines).join(' + ')} lines; reported: ${JSON.stringify(lost)}`)
-    expect(holes.length).toBeGreaterThan(0)
-    for (const { from, to } of holes) {
+    console.log(`Lost ${gaps.map(({ lines }) => lines).join(' + ')} lines; reported: ${JSON.stringify(lost)}`)
+    expect(gaps.length).toBeGreaterThan(0)
+    for (const { from, to } of gaps) {
       const report = lost.find((loss) => Number(loss.from) <= Number(from) && loss.to.getTime() >= Number(to))
       expect(report, `a report for ${from} to ${to}`).toMatchObject({ workload: '12.1', container: 'processor' })
     }
     for (const loss of lost)
-      expect(holes.some(({ from, to }) => Number(loss.from) <= Number(from) && loss.to.getTime() >= Number(to))).toBe(
+      expect(gaps.some(({ from, to }) => Number(loss.from) <= Number(from) && loss.to.getTime() >= Number(to))).toBe(
         true,
       )
     await runtime.remove('12.1')

@@ -9,9 +9,9 @@ import { kubectl } from '../support/kubernetes.ts'
 const kube = process.env['SHOAL_TEST_KUBE']
 const hasGo = process.env['SHOAL_TEST_GO'] !== undefined
 
-const name = { name: 'dedicated', namespace: 'default' }
+const serverName = { name: 'dedicated', namespace: 'default' }
 const server = {
-  ...name,
+  ...serverName,
   password: 'secret',
   cpuCores: 4,
   memoryBytes: 4 * 2 ** 30,
@@ -22,18 +22,18 @@ const server = {
   objectStore: 'backups',
 }
 
-/** The objects of CloudNativePG on a real API server with its definitions, without its operator, whose image is not available: the test writes the status. */
+/** Tests Shoal's objects for CloudNativePG on a real API server with the definitions of CloudNativePG. Its controller does not run, because its image is not available; the test writes the status instead. */
 describe.skipIf(!kube || !hasGo)('Postgres servers by CloudNativePG', () => {
   let api: ApiServer
   let postgres: Awaited<ReturnType<typeof openClusterPostgres>>
 
   const onServer = (args: string[], input?: string) => kubectl(['--kubeconfig', api.kubeconfig, ...args], input)
   const read = async (kind: string) =>
-    JSON.parse(await onServer(['get', kind, name.name, '-o', 'json'])) as {
+    JSON.parse(await onServer(['get', kind, serverName.name, '-o', 'json'])) as {
       metadata: { generation: number }
       spec: Record<string, unknown>
     }
-  /** Names of the objects that are not being deleted: no controller here ends a deletion in the foreground. */
+  /** Returns the names of the objects that are not being deleted. Deleted objects remain here, because no controller completes a deletion in the foreground. */
   const keptObjects = async (kind: string) => {
     const { items } = JSON.parse(await onServer(['get', kind, '-o', 'json'])) as {
       items: { metadata: { name: string; deletionTimestamp?: string } }[]
@@ -45,7 +45,7 @@ describe.skipIf(!kube || !hasGo)('Postgres servers by CloudNativePG', () => {
     await onServer([
       'patch',
       'clusters.postgresql.cnpg.io',
-      name.name,
+      serverName.name,
       '--subresource=status',
       '--type=merge',
       '-p',
@@ -65,8 +65,8 @@ describe.skipIf(!kube || !hasGo)('Postgres servers by CloudNativePG', () => {
 
   test('without CloudNativePG in the cluster, the error says so', async () => {
     await expect(postgres.apply(server)).rejects.toThrow('The cluster does not have CloudNativePG')
-    await expect(postgres.read(name)).rejects.toThrow('The cluster does not have CloudNativePG')
-    await expect(postgres.remove(name)).rejects.toThrow('The cluster does not have CloudNativePG')
+    await expect(postgres.read(serverName)).rejects.toThrow('The cluster does not have CloudNativePG')
+    await expect(postgres.remove(serverName)).rejects.toThrow('The cluster does not have CloudNativePG')
     expect(await onServer(['get', 'secrets', '-o', 'name'])).toBe('')
   })
 
@@ -92,10 +92,10 @@ describe.skipIf(!kube || !hasGo)('Postgres servers by CloudNativePG', () => {
     },
   )
 
-  test('a field that the definitions do not have is refused by strict validation, so the objects have none', async () => {
+  test('the objects have only fields of the definitions: strict validation accepts them, and refuses any other field', async () => {
     const [cluster, backup] = await Promise.all(
       ['clusters', 'scheduledbackups'].map((kind) =>
-        onServer(['get', `${kind}.postgresql.cnpg.io`, name.name, '-o', 'json', '--show-managed-fields=false']),
+        onServer(['get', `${kind}.postgresql.cnpg.io`, serverName.name, '-o', 'json', '--show-managed-fields=false']),
       ),
     )
     for (const object of [cluster, backup])
@@ -119,13 +119,13 @@ describe.skipIf(!kube || !hasGo)('Postgres servers by CloudNativePG', () => {
     await onServer(['delete', 'clusters.postgresql.cnpg.io', other.name, '--wait=false'])
   })
 
-  test('the state follows the status that the operator writes', async () => {
-    expect(await postgres.read(name)).toMatchObject({
+  test('the state follows the status that CloudNativePG writes', async () => {
+    expect(await postgres.read(serverName)).toMatchObject({
       state: 'waiting',
       sentence: expect.stringContaining('not noticed'),
     })
     await setStatus({ phase: 'Setting up primary', phaseReason: 'Creating primary instance dedicated-1' })
-    expect(await postgres.read(name)).toMatchObject({
+    expect(await postgres.read(serverName)).toMatchObject({
       state: 'waiting',
       sentence: 'Setting up primary: Creating primary instance dedicated-1',
     })
@@ -143,23 +143,23 @@ describe.skipIf(!kube || !hasGo)('Postgres servers by CloudNativePG', () => {
       readyInstances: 2,
       conditions: [condition('Ready', 'True'), condition('ContinuousArchiving', 'False', 'access denied')],
     })
-    expect(await postgres.read(name)).toEqual({
+    expect(await postgres.read(serverName)).toEqual({
       state: 'ready',
       sentence: '2 of 2 instances are ready',
       backupProblem: 'access denied',
     })
     await setStatus({ phase: 'Not enough disk space', conditions: [condition('Ready', 'False')] })
-    expect(await postgres.read(name)).toMatchObject({ state: 'failed', sentence: 'Not enough disk space' })
+    expect(await postgres.read(serverName)).toMatchObject({ state: 'failed', sentence: 'Not enough disk space' })
   })
 
-  test('a smaller server without backups replaces it, and it is deleted with its password and schedule', async () => {
+  test('the server can be reduced and lose its backups, and is deleted with its password and schedule', async () => {
     await postgres.apply({ ...server, cpuCores: 1, instances: 1, objectStore: null })
     const { spec } = await read('clusters.postgresql.cnpg.io')
     expect(spec).toMatchObject({ instances: 1, resources: { limits: { cpu: '1000m' } } })
     expect(spec['plugins']).toBeUndefined()
     expect(await keptObjects('scheduledbackups.postgresql.cnpg.io')).toEqual([])
-    await postgres.remove(name)
+    await postgres.remove(serverName)
     expect(await keptObjects('clusters.postgresql.cnpg.io,secrets')).toEqual([])
-    await postgres.remove(name)
+    await postgres.remove(serverName)
   })
 })

@@ -7,7 +7,7 @@ import { pushImage } from '../../scripts/kubernetes/push-image.ts'
 import { hasRegistry, startRegistry } from '../../scripts/registry.ts'
 import { container, openDriver, workload } from './driver-harness.ts'
 
-/** `a-password`, hashed with bcrypt. */
+/** The password file of the registry: the user `me` with the password `a-password`, hashed with bcrypt. */
 const htpasswd = 'me:$2y$05$abcdefghijklmnopqrstuubsRD.Ffj/ka0r3BpAjv57rF8oK.y5YW\n'
 
 /** Starts a registry with a password and the image of `test/kube/pod`, from which the nodes can pull. Returns its `host:port` and the name of the image. */

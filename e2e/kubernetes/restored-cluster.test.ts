@@ -38,7 +38,7 @@ describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork || !hasOwnParts)(
       expect(deployment, opened.cloud.shoal.output().slice(-3000)).toMatchObject({ status: 'OK', failed: 'NO' })
     }
 
-    /** Returns the rows of the versions, with the generation that must run and its database. */
+    /** Returns each version with the generation that must run and the name of its database. */
     const versions = async () => {
       const shoal = await connectTo(opened.cloud.shoal.dataDir, 'shoal')
       const { rows } = await shoal.query<{
@@ -65,6 +65,7 @@ describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork || !hasOwnParts)(
         .toSorted()
     }
 
+    /** Returns a row for each run of the counting squid's processor, oldest first. */
     const startsOf = async (database: string) => {
       const client = new Client(opened.postgres.url(database))
       await client.connect()
@@ -81,12 +82,12 @@ describe.skipIf(!isFull || !hasCluster || !hasClusterNetwork || !hasOwnParts)(
         const { chain } = cloud.devnet
         const example = await waitForDeployment(cloud, await deploy(cloud, { slot: 'v1' }), 500_000)
         expect(example, cloud.shoal.output().slice(-3000)).toMatchObject({ status: 'OK', failed: 'NO' })
-        for (const slot of ['old', 'gone']) await deployCounting(slot)
+        for (const slot of ['old', 'deleted']) await deployCounting(slot)
         snapshotEtcd(join(folder, 'etcd'))
         const takenMs = performance.now()
         for (const slot of ['old', 'new']) await deployCounting(slot)
-        await cloud.api.squids.delete({ params: { code: cloud.org, reference: 'counting@gone' } })
-        await until(async () => (await versions()).every(({ slot }) => slot !== 'gone'), 'the version is deleted')
+        await cloud.api.squids.delete({ params: { code: cloud.org, reference: 'counting@deleted' } })
+        await until(async () => (await versions()).every(({ slot }) => slot !== 'deleted'), 'the version is deleted')
         await chain.transfer(5)
         const ageSeconds = Math.round((performance.now() - takenMs) / 1000)
         await restoreEtcd(join(folder, 'etcd'))

@@ -38,8 +38,8 @@ async function kubeconfigWith(rules: object[]): Promise<string> {
   return join(folder, 'config')
 }
 
-const rule = (apiGroups: string, resources: string, verbs: string) => ({
-  apiGroups: [apiGroups],
+const rule = (apiGroup: string, resources: string, verbs: string) => ({
+  apiGroups: [apiGroup],
   resources: resources.split(' '),
   verbs: verbs.split(' '),
 })

@@ -41,7 +41,7 @@ async function usageOf({ runtime }: Driver) {
   return usage
 }
 
-/** Waits for a measurement that is newer than this call, and shows more throttling than `throttledBefore`: the kubelet measures the throttling of pods less often. */
+/** Waits for a measurement that is newer than this call, and shows more throttling than `throttledBefore`, because the kubelet measures the throttling of pods less often than their other usage. */
 async function measure(driver: Driver, throttledBefore = 0) {
   const startedAt = new Date()
   const isNew = ({ at, throttledSeconds }: ContainerUsage) =>

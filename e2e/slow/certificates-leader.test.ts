@@ -4,14 +4,14 @@ import { hasPebble, startPebble, type Pebble } from '../../scripts/pebble.ts'
 import { startInstallation, type Installation, type RoleProcess } from '../support/role-processes.ts'
 import { until } from '../support/until.ts'
 
-const name = 'squids.shoal.test'
-/** The address of each gateway, which have the same ports. */
+const gatewayHost = 'squids.shoal.test'
+/** The addresses of the two gateways, which listen on the same ports. */
 const [firstAddress, secondAddress] = ['127.0.0.1', '127.0.0.2'] as const
 
 /** Returns the serial number of the certificate that the gateway at this address serves. @throws Error if clients would reject it */
 function servedSerial(host: string, port: number, ca: string): Promise<string> {
   return new Promise((done, fail) => {
-    const socket = connect({ host, port, servername: name, ca }, () => {
+    const socket = connect({ host, port, servername: gatewayHost, ca }, () => {
       done(socket.getPeerCertificate().serialNumber)
       socket.destroy()
     })
@@ -31,7 +31,7 @@ describe.skipIf(!hasPebble())('two gateways and two workers', { timeout: 300_000
       SHOAL_TLS_PORT: String(pebble.tlsPort),
       SHOAL_TLS_REDIRECT_PORT: String(pebble.httpPort),
       SHOAL_PUBLIC_URL: 'https://console.shoal.test',
-      SHOAL_GATEWAY_URL: `https://${name}/{org}`,
+      SHOAL_GATEWAY_URL: `https://${gatewayHost}/{org}`,
     }
     installation = await startInstallation({ api: 0, worker: 2, gateway: 2 }, env, {
       envOf: (_, index) => ({ SHOAL_TLS_HOST: index === 0 ? firstAddress : secondAddress }),
@@ -45,7 +45,7 @@ describe.skipIf(!hasPebble())('two gateways and two workers', { timeout: 300_000
   const serial = async (host: string) => await servedSerial(host, pebble.tlsPort, await pebble.root()).catch(() => null)
   const hasIssued = (worker: RoleProcess | undefined) => worker?.output().includes('certificate issued') === true
 
-  test('both serve the same certificate, and after the leader was killed, the other worker revokes and replaces it', async () => {
+  test('both gateways serve the same certificate, and after the leading worker was killed, the other one revokes and replaces it', async () => {
     await until(async () => (await serial(firstAddress)) !== null, 'the first gateway serves a certificate')
     const old = await serial(firstAddress)
     await until(async () => (await serial(secondAddress)) === old, 'the second gateway serves the same certificate')
@@ -57,8 +57,9 @@ describe.skipIf(!hasPebble())('two gateways and two workers', { timeout: 300_000
     await leader?.end('SIGKILL')
     // Now the authority reaches only the second gateway.
     await firstGateway?.end('SIGKILL')
-    for (const host of [name, 'console.shoal.test']) await pebble.dns('/add-a', { host, addresses: [secondAddress] })
-    await installation.cli('certificate', 'revoke', '--name', name)
+    for (const host of [gatewayHost, 'console.shoal.test'])
+      await pebble.dns('/add-a', { host, addresses: [secondAddress] })
+    await installation.cli('certificate', 'revoke', '--name', gatewayHost)
 
     const isReplaced = async (host: string) => ![old, null].includes(await serial(host))
     await until(() => isReplaced(secondAddress), 'the second gateway serves another certificate', 120_000)

@@ -32,22 +32,22 @@ afterAll(async () => {
   await shoal?.end()
 })
 
-function squid(name: string, files?: Record<string, string>): string {
+function makeSquid(name: string, files?: Record<string, string>): string {
   const folder = makeBareSquid(name, files)
   folders.push(folder)
   return folder
 }
 
-test('without a lockfile, the client prints the commands to create one, and the name stays available', async () => {
-  const folder = squid('forgetful')
+test('without a lockfile, the client prints the commands to create one, and the name of the squid stays available', async () => {
+  const folder = makeSquid('unlocked')
   const lockfile = join(folder, 'package-lock.json')
   renameSync(lockfile, `${folder}.lock`)
   const rejected = await sqd('deploy', folder, ...options)
   expect(rejected.stdout + rejected.stderr).toMatch(/`npm install` .*`pnpm install` .*`yarn install`/)
   expect(rejected.code).toBe(2)
-  expect((await sqd('list', '-o', org)).stdout).not.toContain('forgetful')
+  expect((await sqd('list', '-o', org)).stdout).not.toContain('unlocked')
   expect(await api.squids.list({ params: { code: org } })).toEqual([])
-  expect((await sqd('view', '-r', `${org}/forgetful@v1`)).code).toBe(2)
+  expect((await sqd('view', '-r', `${org}/unlocked@v1`)).code).toBe(2)
 
   renameSync(`${folder}.lock`, lockfile)
   // This command would need --allow-update if the failed deployment had created a version.
@@ -57,7 +57,7 @@ test('without a lockfile, the client prints the commands to create one, and the 
 })
 
 test('while an api fails, the client prints its response and last lines within 15 seconds, and continues to wait', async () => {
-  const folder = squid('failing', { 'api.js': apiThatReturns(500, 'no schema here') })
+  const folder = makeSquid('failing', { 'api.js': apiThatReturns(500, 'no schema here') })
   const deploying = sqd.startInTerminal('deploy', folder, ...options)
   try {
     const waiting = 'Waiting for api: It responded with HTTP status 500. The response begins with: no schema here'

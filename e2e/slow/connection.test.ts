@@ -116,6 +116,7 @@ test('while the database is frozen, an open page keeps its data and shows a bann
   expect(pageErrors.filter((text) => !text.includes('/squids: ServiceUnavailable'))).toEqual([])
 })
 
+/** Returns an array that receives the URL of each document that the page requests from now on. */
 const documentsOf = (target: Page) => {
   const documents: string[] = []
   target.on('request', (request) => request.isNavigationRequest() && documents.push(request.url()))

@@ -42,7 +42,7 @@ test('when a node hangs, the processor is stalled within 60 s and its lag grows;
   await until(async () => (await cloud.processor('v1'))?.status === 'SYNCED', 'the processor is synced again')
 })
 
-test('a processor that has reached its last block is finished; one that exits earlier is restarted', async () => {
+test('a processor that ends after its last block is not restarted; a processor that ends before it is', async () => {
   const files = ['squid.yaml', 'src/main.ts', 'src/processor.ts']
   const originals = files.map((file) => readFileSync(join(cloud.project, file), 'utf8'))
   cloud.edit('src/processor.ts', (text) =>
@@ -55,7 +55,7 @@ test('a processor that has reached its last block is finished; one that exits ea
     'src/main.ts',
     (text) =>
       `${text.replace('supportHotBlocks: true', 'supportHotBlocks: true, stateSchema: process.env.STATE')}
-if (process.env.LEAVES) setTimeout(() => process.exit(0), 20_000)
+if (process.env.EXITS_EARLY) setTimeout(() => process.exit(0), 20_000)
 `,
   )
   cloud.edit('squid.yaml', (text) =>
@@ -63,7 +63,7 @@ if (process.env.LEAVES) setTimeout(() => process.exit(0), 20_000)
       "  processor:\n    cmd: [sqd, 'process:prod']\n",
       `  processor:
     - { name: bounded, env: { STATE: bounded, LAST_BLOCK: '5' }, cmd: [sqd, 'process:prod'] }
-    - { name: leaves, env: { STATE: leaves, LEAVES: 'yes', CONTRACT_ADDRESS: '0x000000000000000000000000000000000000dEaD' }, cmd: [sqd, 'process:prod'] }
+    - { name: early, env: { STATE: early, EXITS_EARLY: 'yes', CONTRACT_ADDRESS: '0x000000000000000000000000000000000000dEaD' }, cmd: [sqd, 'process:prod'] }
 `,
     ),
   )
@@ -73,10 +73,10 @@ if (process.env.LEAVES) setTimeout(() => process.exit(0), 20_000)
     const processorOf = async (name: string) =>
       (await cloud.get('v4')).processors?.find((candidate) => candidate.name === name)
     await until(
-      async () => (await processorOf('leaves'))?.reason === 'It ended although its chain continues to grow',
+      async () => (await processorOf('early'))?.reason === 'It ended although its chain continues to grow',
       'the status shows the reason',
     )
-    await until(async () => ((await processorOf('leaves'))?.restarts ?? 0) > 0, 'the processor is restarted')
+    await until(async () => ((await processorOf('early'))?.restarts ?? 0) > 0, 'the processor is restarted')
     // The processor with a last block ended first, and Shoal did not restart it.
     expect(await processorOf('bounded')).toMatchObject({
       status: 'SYNCED',

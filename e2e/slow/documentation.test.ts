@@ -11,7 +11,7 @@ import { totalTransfers } from '../support/squid.ts'
 import { startTestCloud, type TestCloud } from '../support/test-cloud.ts'
 import { until } from '../support/until.ts'
 
-/** The output of commands that did what the pages say. */
+/** If a block contains the command, its output must match the pattern, which shows that the command did what the page says. */
 const expectations = [
   { command: 'sqd whoami', expected: /admin@acme-labs\.dev/ },
   { command: '"query"', expected: /"transfers":\s*\[\s*\{/ },
@@ -68,6 +68,7 @@ describe('the commands of the documentation', () => {
       .replaceAll('<address of the API>', () => cloud.endpointOf(reference))
       .replaceAll('acme-labs', cloud.org)
   }
+  /** The reference of the version that a block deployed last. */
   let reference = ''
 
   /** Runs a block with `bash -e` in the last folder of the previous block. Returns its output. */

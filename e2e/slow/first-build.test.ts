@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => cloud?.end())
 
-test('the first deployment installs the dependencies and compiles the code; another one with the same source reuses the image', async () => {
+test('the first deployment installs the dependencies and compiles the code; a second deployment of the same source reuses the image', async () => {
   const { api, devnet, org } = cloud
   const secrets = [{ action: 'UPDATE' as const, name: 'RPC_URL', value: devnet.rpcUrl }]
   await api.secrets.change({ params: { code: org }, body: { secrets } })

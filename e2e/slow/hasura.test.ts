@@ -90,7 +90,7 @@ scale:
     await until(async () => {
       const { logs } = await org.api.logs.history({ params, query: { container: ['hasura'] } })
       return logs.some(({ payload, container }) => container === 'hasura' && String(payload).includes('serving with'))
-    }, 'the log of Hasura has its line')
+    }, 'the log contains the line that Hasura printed')
   })
 
   test('an update replaces Hasura; if the update fails, the old program keeps running, and the deployment says why', async () => {

@@ -11,17 +11,17 @@ import { isFull } from '../support/tier.ts'
 import { readRecords, orphans, query, readResources } from '../support/installation-resources.ts'
 import { until } from '../support/until.ts'
 
-const kills = Number(process.env['SHOAL_TEST_KILLS'] ?? (isFull ? 100 : steps.length / 2))
+const killCount = Number(process.env['SHOAL_TEST_KILLS'] ?? (isFull ? 100 : steps.length / 2))
 
 type Outcome = Kill & {
   /** The step of the deployment when the server was killed; OK if it had already ended. */
   killedIn: string
   recoveredMs: number
-  /** `lost: …`, `stuck: …` or `orphan: …`. */
+  /** What was wrong after the restart. Each begins with `lost:`, `stuck:` or `orphan:`. */
   problems: string[]
 }
 
-/** Kills the server at random moments. It must lose nothing. */
+/** Kills the server at random moments. It must lose no deployment and no data. */
 describe('killing the server with SIGKILL', () => {
   let cloud: TestCloud
   let expected: number
@@ -56,15 +56,15 @@ describe('killing the server with SIGKILL', () => {
   })
 
   test(
-    `after ${kills} kills during steps, no deployment is lost or stuck, and no resource is orphaned`,
-    { timeout: kills * 240_000 },
+    `after ${killCount} kills during steps, no deployment is lost or stuck, and no resource is orphaned`,
+    { timeout: killCount * 240_000 },
     async () => {
       const outcomes: Outcome[] = []
-      for (const [index, kill] of planKills(kills).entries()) {
-        const outcome = await round(kill, index)
+      for (const [index, kill] of planKills(killCount).entries()) {
+        const outcome = await deployAndKill(kill, index)
         outcomes.push(outcome)
         const { operation, killedIn, recoveredMs, problems } = outcome
-        const line = `kill ${index + 1}/${kills} of a ${operation} in ${killedIn}: ended ${Math.round(recoveredMs / 100) / 10} s after the restart`
+        const line = `kill ${index + 1}/${killCount} of a ${operation} in ${killedIn}: ended ${Math.round(recoveredMs / 100) / 10} s after the restart`
         console.log([line, ...problems].join('; '))
       }
       report(outcomes)
@@ -89,9 +89,10 @@ describe('killing the server with SIGKILL', () => {
   })
 
   /** Deploys, kills the server at the planned moment, restarts it, and checks the outcome. */
-  async function round(kill: Kill, index: number): Promise<Outcome> {
+  async function deployAndKill(kill: Kill, index: number): Promise<Outcome> {
     const slot = kill.operation === 'first deployment' ? `k${index}` : 'v1'
-    writeFileSync(join(cloud.project, 'round.txt'), `${seed} ${index}`)
+    // The file makes the source of each deployment different, so that none reuses an image.
+    writeFileSync(join(cloud.project, 'kill.txt'), `${seed} ${index}`)
     const id = await deploy(cloud, { slot, hardReset: kill.operation === 'hard reset' })
     await untilStep(id, kill.step)
     await pause((stepMs.get(kill.step) ?? 0) * kill.fraction)
@@ -162,7 +163,7 @@ describe('killing the server with SIGKILL', () => {
     )
   }
 
-  /** Saves the server's output of a failed round to `test-results/`. */
+  /** Saves the end of the server's output, after a kill with problems, to `test-results/`. */
   function saveLog(index: number, problems: string[]): void {
     const folder = join(import.meta.dirname, '../../test-results')
     mkdirSync(folder, { recursive: true })
@@ -175,7 +176,7 @@ describe('killing the server with SIGKILL', () => {
   function report(outcomes: Outcome[]): void {
     const count = (word: string) => outcomes.filter(({ problems }) => problems.some((p) => p.startsWith(word))).length
     console.log(
-      `${kills} kills: ${count('lost')} lost, ${count('orphan')} orphan, ${count('stuck')} stuck (SHOAL_TEST_SEED=${seed})`,
+      `${killCount} kills: ${count('lost')} lost, ${count('orphan')} orphan, ${count('stuck')} stuck (SHOAL_TEST_SEED=${seed})`,
     )
     for (const step of [...steps, 'OK']) {
       const recoveries = outcomes
@@ -184,6 +185,6 @@ describe('killing the server with SIGKILL', () => {
       const slowest = Math.max(0, ...recoveries).toFixed(1)
       console.log(`  ${step}: ${recoveries.length} kills, the slowest deployment ended ${slowest} s after the restart`)
     }
-    rmSync(join(cloud.project, 'round.txt'), { force: true })
+    rmSync(join(cloud.project, 'kill.txt'), { force: true })
   }
 })

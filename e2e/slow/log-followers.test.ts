@@ -44,7 +44,7 @@ type Follower = {
   ended: Promise<'cleanly'>
 }
 
-/** Follows the processor's log after the entry `after`; by default after the newest one. */
+/** Follows the processor's log after the entry `after`; by default after the newest entry. */
 async function follow({ url }: ServerProcess, after?: string): Promise<Follower> {
   const query = new URLSearchParams({ container: 'processor', ...(after && { after }) })
   const address = `${url}/api/v1/orgs/${org}/squids/talker@v1/logs/follow?${query.toString()}`

@@ -9,7 +9,7 @@ import { startShoal, type Shoal } from '../support/shoal.ts'
 import { deploySimulated } from '../support/simulated-squid.ts'
 import { until } from '../support/until.ts'
 
-const rows = 400_000
+const rowCount = 400_000
 const dir = mkdtempSync(join(tmpdir(), 'shoal-servers-'))
 const postgres: Record<string, EmbeddedPostgres> = {}
 let shoal: Shoal
@@ -66,7 +66,7 @@ test('the operator moves a database while the server is killed, and the command 
   await query(
     'main',
     `set role "${String(role?.['name'])}";
-     create table transfers as select i as id, md5(i::text) as hash from generate_series(1, ${rows}) i;
+     create table transfers as select i as id, md5(i::text) as hash from generate_series(1, ${rowCount}) i;
      alter table transfers add primary key (id)`,
     database,
   )
@@ -77,7 +77,7 @@ test('the operator moves a database while the server is killed, and the command 
   expect(await databasesOn('second')).toEqual([])
 
   const moved = move('--squid', 'acme/transfers@v1')
-  // Handled below; the command may also end while the test waits.
+  // The test awaits the command below. Until then, a failure must not count as an unhandled rejection.
   moved.catch(() => undefined)
   await until(async () => (await databasesOn('second')).length === 1, 'the copy is being made')
   await shoal.kill()
@@ -92,7 +92,7 @@ test('the operator moves a database while the server is killed, and the command 
   const log = await org.api.deployments.get({ params: { code: 'acme', id: String(deployment?.id) } })
   const lines = log.logs.map(({ message }) => message).join('\n')
   expect(lines).toContain('The worker stopped during this deployment. Another one resumes it.')
-  expect(lines).toContain(`1 tables with ${rows} rows`)
+  expect(lines).toContain(`1 tables with ${rowCount} rows`)
 })
 
 test('all databases on a server are moved with one command, and a command that has nothing to do says so', async () => {

@@ -34,6 +34,7 @@ main().catch((error) => { console.error(error); process.exit(1) })
 
 let shoal: Shoal
 let org: Org
+/** The ids of the versions, by name. */
 let ids: Record<string, number>
 const folder = mkdtempSync(join(tmpdir(), 'shoal-pairs-'))
 const [older, newer] = [join(folder, 'older.tar'), join(folder, 'newer.tar')]
@@ -86,10 +87,13 @@ const untilPast = (dataDir: string, squidId: number, height: number) =>
     return blocks && blocks.last > height ? blocks : null
   }, `squid ${squidId} has indexed more than ${height} blocks`)
 
-/** The data directories of the restored pairs: with the older and with the newer database of the control plane. */
+/**
+ * The data directories of two installations, each a pair of clusters from different backups: the older control plane with the newer
+ * databases of squids, and the newer control plane with the older ones.
+ */
 let restored: { older: string; newer: string }
 
-/** Restores both backups and swaps their squid databases. */
+/** Restores both backups, and swaps their clusters of squids. */
 async function restorePairs(): Promise<void> {
   restored = { older: makeDataDir(), newer: makeDataDir() }
   dataDirs.push(restored.older, restored.newer)

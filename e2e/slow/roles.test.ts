@@ -20,7 +20,7 @@ const connections = 8
 type Case = { role: Role; index: number; operation: 'update' | 'restart' | 'rollback' }
 
 /** Two processes of each role. The apis and gateways are behind nginx. Any process may end or be killed at any time. */
-describe('two of each role', () => {
+describe('two processes of each role', () => {
   let installation: Installation
   let apiBalancer: Nginx
   let gatewayBalancer: Nginx
@@ -100,7 +100,7 @@ describe('two of each role', () => {
   const killed = cases.filter(({ index }) => isFull || index === 1)
 
   test.each(terminated)(
-    'SIGTERM to $role $index during $operation fails no request',
+    'no request fails when $role $index receives SIGTERM during $operation',
     async (testCase) => {
       const { code, deployment, failures } = await endDuring(testCase, 'SIGTERM')
       expect(code).toBe(0)
@@ -111,7 +111,7 @@ describe('two of each role', () => {
   )
 
   test.each(killed)(
-    'kill -9 of $role $index during $operation fails at most the requests in flight there',
+    'when $role $index is killed during $operation, at most the requests that it was serving fail',
     async (testCase) => {
       const { deployment, failures, port } = await endDuring(testCase, 'SIGKILL')
       expect(deployment).toMatchObject({ status: 'OK', failed: 'NO' })
@@ -150,9 +150,9 @@ describe('two of each role', () => {
 
   test('the squid served many requests', () => expect(load.successes()).toBeGreaterThan(1000))
 
+  /** Returns a row for each run of the processor, oldest first. */
   async function starts(): Promise<{ was_alone: boolean }[]> {
-    const { database } = await databaseOf()
-    const client = new Postgres({ connectionString: installation.postgres.url(database) })
+    const client = new Postgres({ connectionString: installation.postgres.url(await squidDatabase()) })
     await client.connect()
     try {
       return (await client.query<{ was_alone: boolean }>('select was_alone from starts order by id')).rows
@@ -161,7 +161,8 @@ describe('two of each role', () => {
     }
   }
 
-  async function databaseOf(): Promise<{ database: string }> {
+  /** Returns the name of the squid's database. */
+  async function squidDatabase(): Promise<string> {
     const client = new Postgres({ connectionString: installation.postgres.url('postgres') })
     await client.connect()
     try {
@@ -170,7 +171,7 @@ describe('two of each role', () => {
         'select datname from pg_database where not datname = any($1)',
         [otherDatabases],
       )
-      return { database: rows[0]?.datname ?? '' }
+      return rows[0]?.datname ?? ''
     } finally {
       await client.end()
     }

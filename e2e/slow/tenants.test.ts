@@ -11,6 +11,7 @@ import { fileMark, makeSpySquid } from '../support/spy-squid.ts'
 import { until } from '../support/until.ts'
 
 type Tenant = { shoal: Shoal; org: string; token: string; api: Client<Contract>; project: string }
+/** What a spy found (`spy-squid.ts`). `seen`: the number of files and folders that it searched. */
 type Report = {
   seen: number
   secrets: string[]
@@ -20,7 +21,7 @@ type Report = {
   names: (string | null)[]
 }
 
-/** With the sandbox, and intentionally without it: then only separate uids protect the files of other tenants. */
+/** The tests also run without the sandbox. Then only separate uids protect the files of other tenants. */
 const sandboxKinds = [
   { sandbox: 'bubblewrap', setting: 'auto' },
   { sandbox: 'no sandbox', setting: 'none' },
@@ -32,8 +33,8 @@ const isRoot = process.getuid?.() === 0
 describe.each(sandboxKinds)('two tenants that try to reach each other, with $sandbox', ({ sandbox, setting }) => {
   let shoal: Shoal
   let sqd: PublicClient
-  let ours: Tenant
-  let theirs: Tenant
+  let insiders: Tenant
+  let outsiders: Tenant
 
   async function addTenant(org: string): Promise<Tenant> {
     const { token, api } = await addOrg(shoal, org)
@@ -74,12 +75,13 @@ describe.each(sandboxKinds)('two tenants that try to reach each other, with $san
 
   beforeAll(async () => {
     ;[shoal, sqd] = await Promise.all([startShoal({ SHOAL_SANDBOX: setting }), openClient()])
-    ;[ours, theirs] = await Promise.all([addTenant('insiders'), addTenant('outsiders')])
+    ;[insiders, outsiders] = await Promise.all([addTenant('insiders'), addTenant('outsiders')])
   })
 
   afterAll(async () => {
     sqd?.close()
-    for (const tenant of [ours, theirs]) if (tenant) rmSync(dirname(tenant.project), { recursive: true, force: true })
+    for (const tenant of [insiders, outsiders])
+      if (tenant) rmSync(dirname(tenant.project), { recursive: true, force: true })
     await shoal?.end()
   })
 
@@ -92,14 +94,14 @@ describe.each(sandboxKinds)('two tenants that try to reach each other, with $san
   test('a squid finds no file, socket, port or environment of another tenant', async ({ skip }) => {
     skip(sandbox === 'no sandbox' && !isRoot, 'without root and without a sandbox squids share the user of the server')
     expect(hasSandbox()).toBe(sandbox === 'bubblewrap')
-    expect(await (await fetch(urlOf(ours, 'name'))).text()).toBe('I am insiders')
+    expect(await (await fetch(urlOf(insiders, 'name'))).text()).toBe('I am insiders')
     const foreign = pathsOf('insiders')
     const query = new URLSearchParams([
       ...['/tmp', '/run', '/var', '/home', '/root', shoal.dataDir].map((dir): [string, string] => ['dir', dir]),
       ...[...foreign, ...pathsOf('outsiders')].map((path): [string, string] => ['open', path]),
     ])
     const report = await until(async () => {
-      const response = await fetch(urlOf(theirs, `spy?${query.toString()}`))
+      const response = await fetch(urlOf(outsiders, `spy?${query.toString()}`))
       return response.ok ? ((await response.json()) as Report) : null
     }, 'the spy has searched')
     // The spy has searched, and found only its own data.
@@ -118,7 +120,7 @@ describe.each(sandboxKinds)('two tenants that try to reach each other, with $san
   })
 
   test('the credentials of one database do not open another', async () => {
-    const [own, other] = [await databaseOf(theirs), await databaseOf(ours)]
+    const [own, other] = [await databaseOf(outsiders), await databaseOf(insiders)]
     const open = async (database: string) => {
       const client = new pg.Client({ ...own, database })
       try {
@@ -133,7 +135,7 @@ describe.each(sandboxKinds)('two tenants that try to reach each other, with $san
   })
 
   test('with the key of one tenant, the client cannot read or change data of the other', async () => {
-    await sqd('auth', '-k', theirs.token, '-h', `${shoal.url}/api`)
+    await sqd('auth', '-k', outsiders.token, '-h', `${shoal.url}/api`)
     const attempts = [
       ['view', '-o', 'insiders', '-r', 'insiders@v1'],
       ['logs', '-o', 'insiders', '-r', 'insiders@v1'],
@@ -141,14 +143,14 @@ describe.each(sandboxKinds)('two tenants that try to reach each other, with $san
       ['remove', '-o', 'insiders', '-r', 'insiders@v1', '--no-interactive', '--force'],
       ['tags', 'add', 'prod', '-o', 'insiders', '-r', 'insiders@v1', '--no-interactive'],
       ['secrets', 'list', '-o', 'insiders'],
-      ['deploy', theirs.project, '-o', 'insiders', '-s', 'v1', '--no-interactive', '--no-stream-logs'],
+      ['deploy', outsiders.project, '-o', 'insiders', '-s', 'v1', '--no-interactive', '--no-stream-logs'],
     ]
     for (const attempt of attempts) {
       const { code, stdout, stderr } = await sqd(...attempt)
       expect(`${attempt[0]} ends with ${code}`).not.toBe(`${attempt[0]} ends with 0`)
       expect(stdout + stderr).not.toMatch(/secret-of|I am|mark of/)
     }
-    const { tags, status, lastDeploy } = await squidOf(ours)
+    const { tags, status, lastDeploy } = await squidOf(insiders)
     expect({ tags, status, type: lastDeploy?.type }).toEqual({ tags: [], status: 'DEPLOYED', type: 'DEPLOY' })
   })
 })

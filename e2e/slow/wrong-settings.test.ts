@@ -25,7 +25,7 @@ async function startupErrors(env: Record<string, string>): Promise<string> {
     .join('\n')
 }
 
-test('reports name, value and allowed values of each invalid setting', async () => {
+test('the server reports the name, the value and the allowed values of each invalid setting', async () => {
   expect(await startupErrors({ SHOAL_PORT: 'abc' })).toBe(
     'SHOAL_PORT is "abc", but must be a whole number from 0 to 65535.',
   )
@@ -70,7 +70,7 @@ test.each([
     { DATABASE_URL: 'postgres://shoal:hunter2@127.0.0.1:1/shoal' },
     'The database is unavailable: connect ECONNREFUSED 127.0.0.1:1',
   ],
-])('reports errors found while the server starts: %s', async (env, message) => {
+])('the server reports an error that it finds while it starts: %s', async (env, message) => {
   const output = await startupErrors(env)
   expect(output).toContain(message)
   expect(output).not.toContain('    at ')

@@ -4,7 +4,7 @@ import { bareManifest, makeBareSquid } from './bare-squid.ts'
 /** The result of each attack by its name: `refused`, or a short text about what the attack could do. */
 export type AttackResults = Record<string, string>
 
-/** Source of the attacks on the machine. Each receives the values of the request, and returns its result. */
+/** The source of the attacks on the machine. Each receives the values of the request, and returns its result. */
 const attacksSource = `
 const fs = require('node:fs')
 const { spawn, spawnSync } = require('node:child_process')
@@ -96,6 +96,7 @@ console.log(${JSON.stringify(attackResultsPrefix)} + Buffer.from(JSON.stringify(
  * Runs the attacks in a program without confinement, as the user who runs the tests, to show that they succeed there.
  *
  * @param home the program's HOME
+ * @param given the values that some attacks use, such as the process id of the server, by name
  */
 export function attackUnconfined(names: string[], home: string, given: Record<string, unknown> = {}): AttackResults {
   const source = `${attacksSource}

@@ -246,7 +246,7 @@ function validOf(schema: Schema): fc.Arbitrary<unknown> {
   return badValue
 }
 
-/** The JSON schemas of all bodies, by endpoint. */
+/** Returns the JSON schemas of all bodies, by endpoint. */
 function bodySchemas(areas: Areas): Map<string, Schema> {
   const document = openApi(areas, '1') as unknown as {
     paths: Record<

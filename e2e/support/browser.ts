@@ -71,7 +71,7 @@ export async function newUser(
   await context.addInitScript(reportViolations)
   context.on('weberror', (error) => pageErrors.push(error.error().message))
   context.on('console', (message) => {
-    // These are not faults: pages handle error responses of the API and code that cannot be loaded.
+    // Failed requests are not faults: pages handle error responses of the API and code that cannot be loaded.
     const isFailedRequest = /^Failed to load resource|Failed to fetch dynamically imported module/.test(message.text())
     if (message.type() === 'error' && !isFailedRequest) pageErrors.push(`${message.page()?.url()}: ${message.text()}`)
   })
@@ -116,6 +116,7 @@ export async function accessibilityFlaws(page: Page, name: string, height = 900)
   const flaws: string[] = []
   for (const theme of themes) {
     await switchTheme(page, theme)
+    // At 480 px, the smallest breakpoint of ui/styles.css, phones and small windows have different layouts.
     const checkedWidths = theme === 'light' || isFull || screenshotFolder ? [...widths, 480] : [widths[0]]
     for (const width of checkedWidths) {
       await page.setViewportSize({ width, height })

@@ -49,7 +49,8 @@ export async function installChart(): Promise<ChartInstallation> {
     cleanup.defer(() => void opened.server.close())
     return opened.port
   }
-  const onHost = async (url: string) => {
+  /** Returns a URL at which pods reach a service that listens only on loopback. */
+  const reachableUrl = async (url: string) => {
     const address = new URL(url)
     address.port = String(await relay(Number(address.port)))
     address.hostname = host
@@ -67,8 +68,8 @@ export async function installChart(): Promise<ChartInstallation> {
   const namespace = `shoal-chart-${randomBytes(4).toString('hex')}`
   const folder = mkdtempSync(join(tmpdir(), 'chart-'))
   cleanup.defer(() => rmSync(folder, { recursive: true, force: true }))
-  const rpcUrl = (await onHost(devnet.rpcUrl)).replace(/\/$/, '')
-  const databaseUrl = await onHost(postgres.url('shoal'))
+  const rpcUrl = (await reachableUrl(devnet.rpcUrl)).replace(/\/$/, '')
+  const databaseUrl = await reachableUrl(postgres.url('shoal'))
   const secret = {
     DATABASE_URL: databaseUrl,
     SHOAL_SQUIDS_DATABASE_URL: databaseUrl.replace(/\/shoal$/, '/postgres'),
@@ -84,7 +85,7 @@ export async function installChart(): Promise<ChartInstallation> {
     registry: { address: `http://${registry}/chart-${randomBytes(4).toString('hex')}` },
     s3: {
       bucket: s3.settings.SHOAL_S3_BUCKET,
-      endpoint: (await onHost(s3.settings.SHOAL_S3_ENDPOINT)).replace(/\/$/, ''),
+      endpoint: (await reachableUrl(s3.settings.SHOAL_S3_ENDPOINT)).replace(/\/$/, ''),
     },
     settings: { SHOAL_NETWORK_ALLOW: new URL(rpcUrl).host, npm_config_registry: packages.url },
     squids: { cpuRatio: 0.1 },
@@ -165,7 +166,7 @@ async function describePods(namespace: string): Promise<string> {
   return [events, ...(await Promise.all(logs))].join('\n')
 }
 
-/** Forwards requests of pods to the npm registry that this host uses, which pods cannot reach. */
+/** Starts a server that forwards requests of pods to the npm registry that this host uses, which pods cannot reach. */
 async function startPackageRegistry(): Promise<{ url: string; end: () => Promise<void> }> {
   const { output } = await runCommand('npm', ['config', 'get', 'registry', '--loglevel=error'])
   const upstream = output.trim().split('\n').at(-1) ?? ''

@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import { buildTool, helm, missingTool } from '../../scripts/kubernetes/go-tool.ts'
 import { repositoryRoot } from './shoal.ts'
 
+/** The folder of the chart. */
 export const chart = join(repositoryRoot, 'deploy/chart')
 
 /** Why Helm cannot be built on this machine; null if it can. */
@@ -13,7 +14,7 @@ if (missingHelm) console.log(`Helm cannot be built: ${missingHelm}.`)
 /** Returns the arguments of Helm for one of the values files in the chart's folder `tests`. */
 export const valuesOf = (name: string): string[] => ['-f', join(chart, `tests/${name}.yaml`)]
 
-/** Runs Helm with only this environment, after building it if the user's cache does not have it. The code is 1 for any failure. */
+/** Runs Helm with only this environment, after building it if the user's cache does not have it. Returns its exit code, which is 1 for any failure, and all of its output. */
 export async function runHelm(
   args: string[],
   env: Record<string, string> = {},

@@ -16,9 +16,9 @@ const etcdFolder = () => join(dirname(dirname(process.env['SHOAL_TEST_KUBECONFIG
 
 /** Copies the current data of etcd to a folder, which must not exist. */
 export function snapshotEtcd(to: string): void {
-  const etcd = partsOf().find(({ name }) => name === 'etcd')
+  const etcd = runningParts().find(({ name }) => name === 'etcd')
   if (!etcd) throw new Error('No etcd runs on this host')
-  // While etcd is stopped, the copy is consistent: etcd recovers from it as after a crash.
+  // Because etcd is stopped while its data is copied, the copy is consistent: etcd recovers from it as after a crash.
   process.kill(etcd.pid, 'SIGSTOP')
   try {
     cpSync(etcdFolder(), to, { recursive: true })
@@ -27,11 +27,11 @@ export function snapshotEtcd(to: string): void {
   }
 }
 
-/** Kills all parts of the cluster, replaces the data of etcd with that copy, and starts the parts again. Pods keep running. */
+/** Kills all parts of the cluster, replaces the data of etcd with the copy in the folder `from`, and starts the parts again. Pods keep running. */
 export async function restoreEtcd(from: string): Promise<void> {
-  const parts = partsOf()
+  const parts = runningParts()
   for (const { pid } of parts) process.kill(pid, 'SIGKILL')
-  await until(() => partsOf().length === 0, 'all parts have ended')
+  await until(() => runningParts().length === 0, 'all parts have ended')
   // The folder itself must stay, because the machine has mounted it.
   for (const entry of readdirSync(etcdFolder())) rmSync(join(etcdFolder(), entry), { recursive: true })
   cpSync(from, etcdFolder(), { recursive: true })
@@ -45,13 +45,14 @@ export async function restoreEtcd(from: string): Promise<void> {
 }
 
 /** Returns the running parts of the cluster, in the order in which they were started. */
-function partsOf(): Part[] {
+function runningParts(): Part[] {
   const processes = processesOfMachines().map((pid) => {
     const [command, environment] = ['cmdline', 'environ'].map((file) => read(pid, file).split('\0').slice(0, -1))
     const env = Object.fromEntries((environment ?? []).map((entry) => entry.split(/=(.*)/s).slice(0, 2)))
     return { pid, command: command ?? [], env: env as NodeJS.ProcessEnv }
   })
   const machineOf = ({ env }: { env: NodeJS.ProcessEnv }) => env['SHOAL_TEST_MACHINE']
+  // The first process of each machine runs `pause`.
   const firsts = processes.filter(({ command }) => command[1] === 'pause')
   return processes.flatMap((process) => {
     const { pid, command, env } = process
@@ -63,7 +64,7 @@ function partsOf(): Part[] {
   })
 }
 
-/** Starts a part in its machine. It ends with the machine. */
+/** Starts a part in its machine. The part ends with the machine. */
 function start({ command, machinePid, env, log }: Part): void {
   const output = openSync(log, 'a')
   const args = ['--target', String(machinePid), '--mount', '--pid', '--net', '--', ...command]
@@ -71,7 +72,7 @@ function start({ command, machinePid, env, log }: Part): void {
   closeSync(output)
 }
 
-/** Reads a file of a process in /proc; an empty string if the process has ended. */
+/** Returns the text of a process's file in /proc; an empty string if the process has ended. */
 function read(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')

@@ -16,7 +16,7 @@ type Installation = {
 
 /**
  * Creates a user of an installation, deploys the example as that user with the public client, and returns the URL of its API.
- * @param folder of the example
+ * @param folder the folder of the example
  * @throws AssertionError with the output of the client
  */
 export async function deployExample(

@@ -8,10 +8,10 @@ export const galleryWidths = [1024, 390] as const
 export const galleryThemes = ['light', 'dark'] as const
 
 const origin = 'http://gallery.test'
-/** Higher than the gallery, so that all its charts are drawn without scrolling. */
-const windowPx = 12_000
+/** The height of the window. The gallery is lower, so all its charts are drawn without scrolling. */
+const windowHeightPx = 12_000
 /** The height of the window while an overlay is open. */
-const overlayWindowPx = 640
+const overlayWindowHeightPx = 640
 
 /** Opens the built gallery with a fixed current time, and waits until its files and fonts are loaded. */
 export async function openGallery(browser: Browser): Promise<Page> {
@@ -19,7 +19,7 @@ export async function openGallery(browser: Browser): Promise<Page> {
     reducedMotion: 'reduce',
     locale: 'en-US',
     timezoneId: 'UTC',
-    viewport: { width: galleryWidths[0], height: windowPx },
+    viewport: { width: galleryWidths[0], height: windowHeightPx },
   })
   context.setDefaultTimeout(60_000)
   await context.route(`${origin}/**`, (route) =>
@@ -35,22 +35,22 @@ export async function openGallery(browser: Browser): Promise<Page> {
   return page
 }
 
-/** Chromium may reject fonts that a route responds with while the page loads. It requests them again when the layout changes. */
+/** Waits until all fonts are loaded. Chromium may reject fonts with which a route responds while the page loads, and requests them again when the layout changes. */
 async function loadFonts(page: Page): Promise<void> {
   const areLoaded = "[...document.fonts].every(({ status }) => status === 'loaded')"
   if (await page.evaluate<boolean>(areLoaded)) return
-  await page.setViewportSize({ width: galleryWidths[1], height: windowPx })
+  await page.setViewportSize({ width: galleryWidths[1], height: windowHeightPx })
   await page.waitForFunction(areLoaded)
-  await page.setViewportSize({ width: galleryWidths[0], height: windowPx })
+  await page.setViewportSize({ width: galleryWidths[0], height: windowHeightPx })
 }
 
 /** Sets the theme and width of the gallery. */
 export async function setAppearance(page: Page, theme: (typeof galleryThemes)[number], width: number): Promise<void> {
-  await page.setViewportSize({ width, height: windowPx })
+  await page.setViewportSize({ width, height: windowHeightPx })
   await switchTheme(page, theme)
 }
 
-/** A section or an overlay that can be photographed, by its name. */
+/** A section or an overlay of which a picture can be taken. `show` makes it visible, and returns its element. */
 export type Subject = { name: string; show: () => Promise<Locator>; hide: () => Promise<unknown> }
 
 /** Returns the sections of the gallery. */
@@ -67,7 +67,7 @@ export async function sectionsOf(page: Page): Promise<Subject[]> {
 /** Returns the overlays of the gallery, such as its dialogs and menus. */
 export const overlaysOf = (page: Page): Subject[] => overlays.map((overlay) => overlaySubject(page, overlay))
 
-/** The name of the picture, the button that opens it, and its role. */
+/** Of each overlay: the name of its pictures, the name of the button that opens it, and its ARIA role. */
 const overlays = [
   ['dialog', 'Dialog', 'dialog'],
   ['sheet', 'Sheet', 'dialog'],
@@ -86,7 +86,7 @@ function overlaySubject(page: Page, [name, button, role]: Overlay): Subject {
   return {
     name,
     show: async () => {
-      await resize(overlayWindowPx)
+      await resize(overlayWindowHeightPx)
       await page.getByRole('button', { name: button, exact: true }).click()
       await overlay.waitFor()
       return overlay
@@ -95,7 +95,7 @@ function overlaySubject(page: Page, [name, button, role]: Overlay): Subject {
       if (name === 'toast') await overlay.getByRole('button', { name: 'Close' }).click()
       else await page.keyboard.press('Escape')
       await overlay.waitFor({ state: 'detached' })
-      await resize(windowPx)
+      await resize(windowHeightPx)
     },
   }
 }

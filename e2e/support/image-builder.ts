@@ -39,7 +39,7 @@ type BuildOptions = {
   log?: string[]
 }
 
-/** Builds and pushes an image. Returns its name with its digest. */
+/** Builds and pushes an image. Returns its name, which contains its digest. @throws if the build fails */
 export async function buildImage(builder: Builder, { key, project, paths, log = [] }: BuildOptions): Promise<string> {
   const archive = () => Readable.from(create({ gzip: true, cwd: project, portable: true }, paths))
   const limits = { totalBytes: 1e8, files: 10_000, ratio: 100 }

@@ -18,9 +18,9 @@ export function blocksOf(page: string): Block[] {
   return [...text.matchAll(/^```sh ?(.*)\n([^]*?)^```$/gm)].map(([, kind = '', commands = '']) => ({ kind, commands }))
 }
 
-/** A Debian with the archive of a release, for the commands of the pages about installing. */
+/** A Debian container with the archive of a release, for the commands of the pages about installing. */
 export type PageMachine = {
-  vm: DebianContainer
+  debian: DebianContainer
   /** The URL of the chain for programs in the container. */
   chain: URL
   /** The URL of a mail server that accepts every sender. */
@@ -29,34 +29,35 @@ export type PageMachine = {
   runBlock: (commands: string) => Promise<string>
   /** Waits until the server is ready. After five minutes, runs the command `explain`, which prints why it is not, and throws. */
   untilReady: (explain?: string) => Promise<string>
-  /** Deploys the example with the page's commands for clients, waits until its API returns all transfers over HTTPS, and returns the URL of the squid. `authority`: a file with the authority of the certificates. */
+  /** Deploys the example with the page's commands for clients, waits until its API returns all transfers over HTTPS, and returns the URL of the squid. `authority`: the file with the certificate of the authority that signs the squid's certificate. */
   deploySquid: (token: string, authority: string) => Promise<string>
+  /** Stops the container, the chain and the mail server. */
   end: () => Promise<void>
 }
 
-/** Starts a Debian with a release of this version. The names of the page, `shoal.example.com` and `squids.example.com`, are those of the container itself. */
+/** Starts a Debian container with a release of this version. The names on the pages, `shoal.example.com` and `squids.example.com`, resolve to the container itself. */
 export async function startPageMachine(version: string, kind: FilesKind): Promise<PageMachine> {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-pages-'))
   execFileSync(process.execPath, ['scripts/release.ts', '--to', folder, '--version', version], { cwd: repositoryRoot })
-  const [devnet, mail, vm] = await Promise.all([
+  const [devnet, mail, debian] = await Promise.all([
     startDevnet({ transfers: 5, isStreaming: false }),
     startMailServer(),
     startDebianContainer(kind),
   ])
   const chain = new URL(devnet.rpcUrl)
-  chain.hostname = vm.hostAddress
+  chain.hostname = debian.hostAddress
   const mailPort = (mail.address() as AddressInfo).port
-  await vm.forward(Number(chain.port))
-  await vm.forward(mailPort)
-  cpSync(join(repositoryRoot, 'examples/erc20-transfers'), join(vm.folder, 'root/squid'), { recursive: true })
+  await debian.forward(Number(chain.port))
+  await debian.forward(mailPort)
+  cpSync(join(repositoryRoot, 'examples/erc20-transfers'), join(debian.folder, 'root/squid'), { recursive: true })
   for (const end of ['.tar.gz', '.tar.gz.sha256'])
-    cpSync(join(folder, `${releaseName(version)}${end}`), join(vm.folder, `root/${releaseName(version)}${end}`))
-  await vm.run('echo "127.0.0.1 shoal.example.com squids.example.com" >> /etc/hosts')
+    cpSync(join(folder, `${releaseName(version)}${end}`), join(debian.folder, `root/${releaseName(version)}${end}`))
+  await debian.run('echo "127.0.0.1 shoal.example.com squids.example.com" >> /etc/hosts')
 
   const runBlock = (commands: string) =>
-    vm.run(`cat > /tmp/block <<'END_OF_BLOCK'\nset -e\n${commands}\nEND_OF_BLOCK\nsh /tmp/block`, 600_000)
+    debian.run(`cat > /tmp/block <<'END_OF_BLOCK'\nset -e\n${commands}\nEND_OF_BLOCK\nsh /tmp/block`, 600_000)
   const untilReady = (explain = 'journalctl -u shoal --no-pager | tail -50') =>
-    vm.run(
+    debian.run(
       `timeout 300 sh -c 'until curl -sf http://localhost:4000/readyz; do sleep 1; done' || { ${explain} >&2; exit 1; }`,
     )
   const deploySquid = async (token: string, authority: string) => {
@@ -72,17 +73,17 @@ export async function startPageMachine(version: string, kind: FilesKind): Promis
     const query = `{"query":"{ transfersConnection(orderBy: id_ASC) { totalCount } }"}`
     const queryCount = `curl -sS --cacert ${authority} -H 'content-type: application/json' -d '${query}' ${url}/api/graphql || true`
     const expected = `"totalCount":${transfers}}`
-    await until(async () => (await vm.run(queryCount)).includes(expected), 'GraphQL returns all transfers')
+    await until(async () => (await debian.run(queryCount)).includes(expected), 'GraphQL returns all transfers')
     return url
   }
   const end = async () => {
-    await vm.stop()
+    await debian.stop()
     mail.close()
     await devnet.stop()
     rmSync(folder, { recursive: true, force: true })
   }
-  const mailUrl = `smtp://${vm.hostAddress}:${mailPort}`
-  return { vm, chain, mailUrl, runBlock, untilReady, deploySquid, end }
+  const mailUrl = `smtp://${debian.hostAddress}:${mailPort}`
+  return { debian, chain, mailUrl, runBlock, untilReady, deploySquid, end }
 }
 
 function startMailServer(): Promise<Server> {

@@ -5,23 +5,25 @@ import { processesIn } from './shoal.ts'
 
 /** The resources that an installation uses. Each must belong to a version. */
 export type Resources = {
-  /** `<image> <command line>` of each program of a squid, sorted. */
+  /** The command line of each program of a squid, sorted. */
   programs: string[]
   /** Command lines of builds. */
   builds: string[]
+  /** The names of the databases of versions. */
   databases: string[]
+  /** The names of the folders of workloads, which begin with the id of the version. */
   workloads: string[]
   /** Folders of images on disk. */
   images: string[]
 }
 
-/** The images and versions that the database records. */
+/** The images and the ids of the versions that the database records. */
 export type Records = { images: string[]; squidIds: number[] }
 
 /** Reads the resources from the processes of this host, the data directory and the Postgres of squids. */
 export async function readResources(dataDir: string): Promise<Resources> {
   const images = join(dataDir, 'images')
-  const programs = processesIn(images).map((line) => withoutPid(line))
+  const programs = processesIn(images).map(withoutPid)
   return {
     programs: programs.toSorted(),
     builds: processesIn(join(dataDir, 'builds')).map(withoutPid),
@@ -37,12 +39,12 @@ export async function readResources(dataDir: string): Promise<Resources> {
   }
 }
 
+/** Reads the images and versions from the database of the control plane. */
 export async function readRecords(dataDir: string): Promise<Records> {
   const squids = await query<{ id: string }>(dataDir, 'shoal', 'select id from squids')
   const images = await query<{ image: string }>(dataDir, 'shoal', 'select image from images')
   return {
     squidIds: squids.map(({ id }) => Number(id)),
-
     images: images.map(({ image }) => image),
   }
 }

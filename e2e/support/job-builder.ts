@@ -26,7 +26,7 @@ export type BuildOutcome = { image: Image | null; error: Error | null; log: stri
 
 export const defaultLimits = { memoryBytes: 512 * 2 ** 20, cpuCores: 1, timeMs: 900_000, diskBytes: 2 ** 30 }
 
-/** Opens a builder whose builds run in the test cluster, for a new installation and tenant. `targets`: further addresses that builds may reach. */
+/** Opens a builder whose builds run in the test cluster, for a new installation and tenant. `quota`: the limits of the tenant's ResourceQuota. `targets`: further addresses that builds may reach. */
 export async function startJobBuilder(
   quota: Record<string, string> = { pods: '10' },
   targets: { host: string; port: number }[] = [],
@@ -102,7 +102,7 @@ function writeFiles(dir: string, files: Record<string, string>): string {
   return dir
 }
 
-/** Returns the files of a squid without dependencies. `build`: its build script. `more`: further files by name. */
+/** Returns the contents of the files of a squid without dependencies, by name. `build`: its build script. `more`: further files. */
 export const bareSource = (build: string, more: Record<string, string> = {}): Record<string, string> => {
   const packageJson = { name: 'bare', version: '1.0.0', private: true, scripts: { build } }
   const lockfile = { name: 'bare', version: '1.0.0', lockfileVersion: 3, requires: true, packages: { '': packageJson } }

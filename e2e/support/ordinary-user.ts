@@ -1,23 +1,25 @@
 import { execFileSync } from 'node:child_process'
 import { chownSync } from 'node:fs'
 
-const ID = 64_713
+/** The uid and gid of the user, which no other user of the host has. */
+const userId = 64_713
 
 /** Shell commands that, in a mount namespace, give the user access to /dev/net/tun and an entry in /etc/passwd, which Postgres requires. */
-const PREPARE = `
+const prepareScript = `
 mount -t tmpfs none /dev/net
 mknod -m 666 /dev/net/tun c 10 200
 cat /etc/passwd >/dev/net/passwd
-echo 'shoal-user:x:${ID}:${ID}::/:/bin/sh' >>/dev/net/passwd
+echo 'shoal-user:x:${userId}:${userId}::/:/bin/sh' >>/dev/net/passwd
 mount --bind /dev/net/passwd /etc/passwd
-exec setpriv --reuid ${ID} --regid ${ID} --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs "$@"
+exec setpriv --reuid ${userId} --regid ${userId} --clear-groups --bounding-set=-all --inh-caps=-all --no-new-privs "$@"
 `
 
 /** A user without rights, with which a test that runs as root starts a server. */
 export const ordinaryUser = {
   /** Command prefix that runs a program as the user. */
-  prefix: ['unshare', '--mount', '/bin/sh', '-ec', PREPARE, 'sh'],
-  takeOver: (dir: string): void => chownSync(dir, ID, ID),
+  prefix: ['unshare', '--mount', '/bin/sh', '-ec', prepareScript, 'sh'],
+  /** Makes the user the owner of a directory. */
+  takeOver: (dir: string): void => chownSync(dir, userId, userId),
 }
 
 /** Returns why the networks of a server without root cannot be tested on this machine; null if they can. */

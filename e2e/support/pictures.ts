@@ -9,7 +9,7 @@ import { galleryWidths, openGallery, overlaysOf, sectionsOf, setAppearance } fro
 /** The baseline pictures of the gallery, and a file with the version of Chromium that took them. */
 const folder = join(root, 'console/gallery/pictures')
 const browserFile = join(folder, 'chromium.txt')
-/** Receives each picture that differs from its baseline, with another one that marks the differences. */
+/** The folder that receives each picture that differs from its baseline, and a second picture in which the differences are marked. */
 export const differencesFolder = join(root, 'node_modules/.cache/gallery-differences')
 
 /**
@@ -31,9 +31,10 @@ export function comparisonObstacle(browser: Browser): string | null {
   return `Chromium ${baseline} took the pictures of the gallery; this is ${present}. To take them again: npm run gallery -- --write`
 }
 
-type Photograph = { file: string; element: Locator }
+/** The part of the gallery that a picture shows. */
+type PictureSubject = { file: string; element: Locator }
 
-/** Themes differ only in colours, so the dark one is photographed at one width; overlays do not depend on the width. */
+/** Themes differ only in colours, so pictures of the dark theme are taken at only one width; overlays do not depend on the width. */
 const appearances = [
   { theme: 'light', width: galleryWidths[0], hasOverlays: false },
   { theme: 'light', width: galleryWidths[1], hasOverlays: true },
@@ -41,7 +42,7 @@ const appearances = [
 ] as const
 
 /** Shows each part of the gallery in each appearance, and calls `take` for it. */
-async function forEachPicture(browser: Browser, take: (photograph: Photograph) => Promise<void>): Promise<void> {
+async function forEachPicture(browser: Browser, take: (subject: PictureSubject) => Promise<void>): Promise<void> {
   const page = await openGallery(browser)
   for (const { theme, width, hasOverlays } of appearances) {
     await setAppearance(page, theme, width)
@@ -53,14 +54,14 @@ async function forEachPicture(browser: Browser, take: (photograph: Photograph) =
   await page.context().close()
 }
 
-const shoot = (element: Locator): Promise<Buffer> => element.screenshot({ animations: 'disabled' })
+const takePicture = (element: Locator): Promise<Buffer> => element.screenshot({ animations: 'disabled' })
 
-/** Takes pictures until two in a row are equal. */
-async function shootSettled(element: Locator): Promise<Buffer> {
-  let last = await shoot(element)
+/** Takes pictures until two in a row are equal, and returns the last. */
+async function takeSettledPicture(element: Locator): Promise<Buffer> {
+  let last = await takePicture(element)
   for (;;) {
     await element.page().waitForTimeout(500)
-    const next = await shoot(element)
+    const next = await takePicture(element)
     if (next.equals(last)) return next
     last = next
   }
@@ -71,19 +72,23 @@ export async function writePictures(browser: Browser): Promise<number> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   await forEachPicture(browser, async ({ file, element }) =>
-    writeFileSync(join(folder, file), PNG.sync.write(PNG.sync.read(await shootSettled(element)), { deflateLevel: 9 })),
+    writeFileSync(
+      join(folder, file),
+      PNG.sync.write(PNG.sync.read(await takeSettledPicture(element)), { deflateLevel: 9 }),
+    ),
   )
   writeFileSync(browserFile, `${majorVersion(browser)}\n`)
   return globSync('*.png', { cwd: folder }).length
 }
 
+/** Null: the picture looks like its baseline. */
 type Comparison = { problem: string; differences?: PNG } | null
 
-function compare(baseline: PNG, shot: PNG): Comparison {
+function compare(baseline: PNG, picture: PNG): Comparison {
   const size = ({ width, height }: PNG) => `${width} × ${height} px`
-  if (size(baseline) !== size(shot)) return { problem: `is ${size(shot)} instead of ${size(baseline)}` }
+  if (size(baseline) !== size(picture)) return { problem: `is ${size(picture)} instead of ${size(baseline)}` }
   const differences = new PNG({ width: baseline.width, height: baseline.height })
-  const count = pixelmatch(baseline.data, shot.data, differences.data, baseline.width, baseline.height, {
+  const count = pixelmatch(baseline.data, picture.data, differences.data, baseline.width, baseline.height, {
     threshold: tolerance.colour,
   })
   return count > tolerance.pixels ? { problem: `differs in ${count} pixels`, differences } : null
@@ -101,18 +106,18 @@ export async function pictureDifferences(browser: Browser): Promise<string[]> {
       return
     }
     const baseline = PNG.sync.read(readFileSync(join(folder, file)))
-    let shot = PNG.sync.read(await shoot(element))
-    let result = compare(baseline, shot)
+    let picture = PNG.sync.read(await takePicture(element))
+    let result = compare(baseline, picture)
     // After three differences, the remaining parts get no time to settle except for one more picture.
     const untilMs = Date.now() + (lines.length < 3 ? settleMs : 0)
     for (let isFirst = true; result && (isFirst || Date.now() < untilMs); isFirst = false) {
-      shot = PNG.sync.read(await shootSettled(element))
-      result = compare(baseline, shot)
+      picture = PNG.sync.read(await takeSettledPicture(element))
+      result = compare(baseline, picture)
     }
     if (!result) return
     lines.push(`${file} ${result.problem}`)
     mkdirSync(differencesFolder, { recursive: true })
-    writeFileSync(join(differencesFolder, file), PNG.sync.write(shot))
+    writeFileSync(join(differencesFolder, file), PNG.sync.write(picture))
     if (result.differences)
       writeFileSync(join(differencesFolder, `differences-${file}`), PNG.sync.write(result.differences))
   })

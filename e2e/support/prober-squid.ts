@@ -6,7 +6,7 @@ export type Target = string
 /** The text that the program received from each target; null if it could not connect. */
 export type ProbeResults = Record<Target, string | null>
 
-/** Source of a function that sends an HTTP request to each target, and returns `ProbeResults`. */
+/** The source of a function that sends an HTTP request to each target, and returns `ProbeResults`. */
 const probeSource = `
 const net = require('node:net')
 const probe = (target) => new Promise((done) => {

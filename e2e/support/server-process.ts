@@ -7,13 +7,13 @@ import { until } from './until.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** One process of an installation, with any roles. */
+/** One server process of an installation, with any roles. */
 export type ServerProcess = {
   pid: number
   /** The URL of the console and the API. */
   url: string
   gatewayUrl: string
-  /** Its output so far. */
+  /** The server's output so far. */
   output: () => string
   /** Resolves with the exit code, or with 128 if a signal ended the process. */
   ended: Promise<number>

@@ -72,7 +72,7 @@ export function makeReadyDataDir(): string {
   return dataDir
 }
 
-/** A user that runs a server. `prefix`: the command that runs a program as this user. `takeOver` makes the user the owner of a directory. */
+/** A user that runs a server. `prefix`: a command that, followed by another command, runs that as this user. `takeOver` makes the user the owner of a directory. */
 export type ServerUser = { prefix: string[]; takeOver: (dir: string) => void }
 
 /**
@@ -217,7 +217,7 @@ export async function stopPostgresOf(dataDir: string): Promise<void> {
 
 const isAlive = (pid: number) => existsSync(`/proc/${pid}`)
 
-/** The environment of this process without Shoal's settings. */
+/** Returns the environment of this process without Shoal's settings. */
 export const hostEnvironment = (): Record<string, string> =>
   Object.fromEntries(
     Object.entries(process.env).flatMap(([key, value]) =>

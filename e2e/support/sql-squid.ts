@@ -120,7 +120,7 @@ export type SqlSquid = Org & {
   release: () => Promise<unknown>
   /** Repeats each statement in the background, on this number of connections. */
   attack: (loops: { sql: string; connections: number }[]) => Promise<unknown>
-  /** Ends the loops after their current statement. Returns how many statements completed or failed, by error code. */
+  /** Ends the loops after their current statement. Returns how many statements had each result since the deployment: `completed`, or an error code. */
   stop: () => Promise<Record<string, number>>
 }
 

@@ -19,6 +19,7 @@ export type TestCloud = {
   api: Client<Contract>
   /** A copy of the example squid that tests may change. */
   project: string
+  /** Returns the URL of the GraphQL API of a version, such as `erc20-transfers@v1`. */
   endpointOf: (reference: string) => string
   /** Sets the secret RPC_URL of the example squid to the URL of the chain. */
   setRpcUrl: () => Promise<void>
@@ -28,7 +29,9 @@ export type TestCloud = {
 }
 
 type TestCloudOptions = {
+  /** The number of transfers on the chain at the start. Default: 25. */
   transfers?: number
+  /** Further settings of the server. */
   env?: Record<string, string>
   /** The port of the chain, if settings of the server contain it. Default: a free port. */
   devnetPort?: number

@@ -15,7 +15,9 @@ export type Timeline = {
   stop: () => Promise<void>
 }
 
+/** The time between a probe's response and its next request. */
 const pauseMs = 100
+/** The time after which a request counts as `no response`. */
 const timeoutMs = 15_000
 
 /** Runs every probe repeatedly and records when its result changes. */

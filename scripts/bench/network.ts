@@ -16,7 +16,7 @@ const names = Array.from({ length: networkCount }, (_, index) => `version ${inde
 const idleMs = 30_000
 const ratioRounds = 5
 
-/** A host and its runtime. Programs have their own networks or share that of the host. */
+/** A host and its runtime. Programs have their own networks or share the network of the host. `start`: see `openHost`. */
 type BenchHost = { host: Host; start: (id: string) => Promise<number>; end: () => Promise<void> }
 
 async function openHost(network: 'auto' | 'none', port: number): Promise<BenchHost> {
@@ -70,10 +70,13 @@ async function* measureStart(own: BenchHost, shared: BenchHost): AsyncIterable<R
   yield atMost(20, 'network, added start of a first container', difference, 'ms')
 }
 
+/** The unit of times in /proc (`USER_HZ`), which is the same on all Linux systems. */
+const ticksPerSecond = 100
+
 /** Returns the CPU seconds of this process and of its child processes that have ended. */
 function cpuSeconds(): number {
   const numbers = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? []
-  return [11, 12, 13, 14].reduce((total, field) => total + Number(numbers[field]), 0) / 100
+  return [11, 12, 13, 14].reduce((total, field) => total + Number(numbers[field]), 0) / ticksPerSecond
 }
 
 async function* measureMany({ host }: BenchHost): AsyncIterable<Result> {
@@ -99,13 +102,13 @@ async function* measureMany({ host }: BenchHost): AsyncIterable<Result> {
   yield atMost(
     1,
     `network, CPU of ${networkCount} when idle`,
-    ((cpuSeconds() - before) / idleMs) * 100_000,
+    ((cpuSeconds() - before) / (idleMs / 1000)) * 100,
     '% of a core',
   )
 }
 
-/** Source of a program that sends requests to a loopback port, and prints the number of responses per second. */
-const LOAD = `
+/** The source of a program that sends requests to a loopback port, and prints the number of responses per second. */
+const loadProgram = `
 const http = require('node:http')
 const [port, connections] = process.argv.slice(1).map(Number)
 const agent = new http.Agent({ keepAlive: true, maxSockets: connections })
@@ -120,7 +123,7 @@ async function* measureTraffic({ host }: BenchHost, port: number): AsyncIterable
   const prefix = await host.network.open('version 0', 'squid', null)
   for (const connections of [1, 16]) {
     const rate = async (prefix: string[]) =>
-      Number(await runProgram([...prefix, process.execPath, '-e', LOAD, String(port), String(connections)]))
+      Number(await runProgram([...prefix, process.execPath, '-e', loadProgram, String(port), String(connections)]))
     const { ratio } = await compare(
       ratioRounds,
       () => rate(prefix),

@@ -6,7 +6,7 @@ import { atLeast, atMost, median, type Bench } from './support/result.ts'
 const rounds = 5
 const seconds = 2
 const connections = 16
-/** The newest blocks that are requested. They are not final, so the gateway does not cache their data. */
+/** The number of the newest blocks that the calls request. These blocks are not final, so the gateway does not cache their data. */
 const hotBlocks = 60
 /** The interval at which the gateway polls the node of the chain `devnet`. */
 const devnetPollMs = 500

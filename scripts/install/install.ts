@@ -7,7 +7,7 @@ import { fileStep, folderStep, releaseStep, runSteps, userStep, type Step } from
 import { backupTimer, backupUnit, commandFile, serverUnit } from './units.ts'
 
 export type InstallOptions = {
-  /** The user that the server runs as; null: that of the existing installation, or root. */
+  /** The user that the server runs as; null: the user of the existing installation, or root if there is none. */
   user: string | null
   /** The settings to change; others keep their values. */
   settings: Record<string, string>
@@ -17,7 +17,7 @@ export type InstallOptions = {
   print: (line: string) => void
 }
 
-/** Time limit of the first start, which downloads the tools of squids. */
+/** The time limit for the first start, which downloads the tools for building squids. */
 const maxStartMs = 300_000
 
 /**

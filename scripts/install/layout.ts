@@ -4,8 +4,9 @@ import { root } from '../root.ts'
 
 /** The paths of an installation. */
 export const layout = {
-  /** Contains a folder for each version, and the link `current`. */
+  /** Contains a folder for each installed version. */
   releases: '/opt/shoal/releases',
+  /** A link to the folder of the version that runs. */
   current: '/opt/shoal/current',
   settings: '/etc/shoal/shoal.env',
   /** Not /var/lib/shoal, which all installations of root on the host share. */
@@ -20,7 +21,7 @@ export const layout = {
 /** The folder of the release to which this program belongs. */
 export const ownRelease = root.replace(/\/$/, '')
 
-/** Reads the version of a release. @throws Error if the folder is no release */
+/** Reads the version of a release. @throws Error if the folder is not a release */
 export function versionOf(folder: string): string {
   const file = join(folder, 'package.json')
   const hasLauncher = existsSync(join(folder, 'bin/shoal'))
@@ -46,7 +47,7 @@ export function setCurrent(version: string): void {
   renameSync(next, layout.current)
 }
 
-/** Reads the settings of the installation: lines of `NAME="value"`. */
+/** Reads the settings of the installation from lines of `NAME="value"`; none if the file does not exist. */
 export function readSettings(): Record<string, string> {
   if (!existsSync(layout.settings)) return {}
   const lines = readFileSync(layout.settings, 'utf8').split('\n')

@@ -30,7 +30,7 @@ export function logTail(): string {
   }
 }
 
-/** Returns the ids of the processes whose program is below a folder (servers, Postgres, squids), even if the folder was deleted. */
+/** Returns the ids of the other processes whose program is in a folder (servers, Postgres, squids), even if the folder was deleted. */
 export function processesFrom(folder: string): number[] {
   return readdirSync('/proc')
     .map(Number)
@@ -45,6 +45,7 @@ function programOf(pid: number): string {
   }
 }
 
+/** The responses of `/healthz` and `/readyz`. */
 type Page = { status: string; version?: string; checks?: Record<string, string> }
 
 /**

@@ -5,8 +5,8 @@ const https = { SHOAL_PUBLIC_URL: 'https://shoal.example.com' }
 const acme = { SHOAL_TLS: 'acme' }
 
 test.for([
-  ['an https URL is served by a proxy', {}, https, 'true'],
-  ['an http URL is not', {}, { SHOAL_PUBLIC_URL: 'http://10.0.0.1:4000' }, undefined],
+  ['an https URL is served by a proxy, which Shoal trusts', {}, https, 'true'],
+  ['an http URL is not served by a proxy', {}, { SHOAL_PUBLIC_URL: 'http://10.0.0.1:4000' }, undefined],
   ['SHOAL_TLS replaces the proxy', {}, { ...https, ...acme }, undefined],
   ['SHOAL_TLS replaces the proxy of an existing installation', { ...https, SHOAL_TRUST_PROXY: 'true' }, acme, 'false'],
   ['a proxy replaces SHOAL_TLS', { ...https, ...acme, SHOAL_TRUST_PROXY: 'false' }, { SHOAL_TLS: 'off' }, 'true'],

@@ -39,7 +39,7 @@ function idsOf(user: string): { uid: number; gid: number } {
   return { uid: Number(run('id', ['-u', user])), gid: Number(run('id', ['-g', user])) }
 }
 
-/** Returns false if the user does not exist yet. */
+/** Returns whether the user owns the file or folder; false if the user does not exist yet. */
 function isOwnedBy({ uid }: Stats, user: string): boolean {
   try {
     return uid === idsOf(user).uid
@@ -87,7 +87,7 @@ export function fileStep(path: string, content: string, mode: number, user = 'ro
   }
 }
 
-/** Creates a system user without a password and a shell. */
+/** Creates a system user without a password or a shell. */
 export function userStep(user: string, home: string): Step {
   return {
     text: `system user ${user}`,

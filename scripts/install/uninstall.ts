@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { installedVersion, layout } from './layout.ts'
 import { hasSystemd, processesFrom, systemctl, waitUntilReady } from './service.ts'
 
+/** A temporary addition to the unit of the server, which makes the server stop the squids when it ends. */
 const dropIn = '/run/systemd/system/shoal.service.d/stop.conf'
 const maxStartMs = 120_000
 

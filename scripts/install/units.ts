@@ -59,7 +59,7 @@ KeyringMode=private
 WantedBy=multi-user.target
 `
 
-/** Returns the unit that makes a backup in a new file. It deletes backups older than 14 days only if that succeeds. */
+/** Returns the unit that writes a backup to a new file, and then, only if that succeeds, deletes backups older than 14 days. */
 export const backupUnit = (user: string): string => `[Unit]
 Description=Backup of Shoal
 
@@ -71,6 +71,7 @@ ExecStart=/usr/bin/find ${layout.backups} -name 'shoal-*.tar' -mtime +14 -delete
 UMask=0077
 `
 
+/** The unit that makes a backup every night. */
 export const backupTimer = `[Unit]
 Description=Nightly backup of Shoal
 

@@ -91,7 +91,7 @@ test('without open alerts, the panel of the bell and the page say so', async () 
     .toBe(true)
 })
 
-test('an added webhook receives a test notification, whose signature the secret verifies', async () => {
+test('an added webhook receives a test notification, and the secret and code from the dialog verify its signature', async () => {
   await open('/channels')
   await channel('Email').getByText('admin@alerts.dev').waitFor()
   await page.getByRole('button', { name: 'Add channel' }).click()

@@ -40,7 +40,7 @@ afterAll(async () => {
 const open = (page: Page, path: string) => page.goto(`${path}?organization=${code}`)
 const setStatus = (status: string) => shoal.cli('org', 'set-status', '--code', code, '--status', status)
 const status = async () => (await admin.api.orgs.get({ params: { code } })).status
-const last4s = async () =>
+const lastDigits = async () =>
   (await admin.api.billing.getSettings({ params: { code } })).existing.map(({ card }) => card?.last4)
 
 async function enterCard(page: Page, number: string, expiry = '04/31') {
@@ -136,22 +136,22 @@ test('cards can be added, made the default, replaced and removed, but the last c
   await enterCard(page, '4242 4242 4242 4242', thisMonth)
   await waitForExactText(page, '•••• 4242')
   await waitForText(page, /^Expires soon, /)
-  await expect.poll(() => last4s()).toEqual(['4242', '3155'])
+  await expect.poll(() => lastDigits()).toEqual(['4242', '3155'])
 
   await page.getByRole('button', { name: 'Make •••• 3155 the default' }).click()
   await page.getByRole('button', { name: 'Make •••• 4242 the default' }).waitFor()
-  await expect.poll(() => last4s()).toEqual(['3155', '4242'])
+  await expect.poll(() => lastDigits()).toEqual(['3155', '4242'])
 
   await page.getByRole('button', { name: 'Replace •••• 4242' }).click()
   await page.getByRole('dialog', { name: 'Replace •••• 4242' }).waitFor()
   expect(await seriousFlaws(page)).toEqual([])
   await enterCard(page, '5555 5555 5555 4444')
   await waitForExactText(page, '•••• 4444')
-  await expect.poll(() => last4s()).toEqual(['4444', '3155'])
+  await expect.poll(() => lastDigits()).toEqual(['4444', '3155'])
 
   await remove('3155').click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click()
-  await expect.poll(last4s).toEqual(['4444'])
+  await expect.poll(lastDigits).toEqual(['4444'])
 })
 
 test('billing details are validated with the messages of the specification', async () => {

@@ -45,7 +45,7 @@ afterAll(async () => {
 
 const file = (path: string) => page.locator('details').filter({ has: page.getByText(path, { exact: true }) })
 
-test('the code of a deployment is compared with the previous deployment, or with a selected one', async () => {
+test('the code of a deployment is compared with the previous deployment, or with a selected deployment', async () => {
   await page.goto(`/squids/coded/v1/deployments/${ids[1]}?organization=${code}`)
   await page.getByRole('link', { name: 'What changed' }).click()
   await waitForText(page, '3 changed, 1 added, 1 removed, 2 unchanged')

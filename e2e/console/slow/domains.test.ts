@@ -151,9 +151,9 @@ describe.skipIf(!hasPebble())('with an authority and its DNS server', () => {
 
   test('a removed domain is no longer served', async () => {
     await page.getByRole('button', { name: `Remove ${name}` }).click()
-    const question = page.getByRole('alertdialog', { name: `Remove ${name}?` })
-    await question.getByRole('button', { name: 'Remove domain' }).click()
-    await question.waitFor({ state: 'detached' })
+    const confirmation = page.getByRole('alertdialog', { name: `Remove ${name}?` })
+    await confirmation.getByRole('button', { name: 'Remove domain' }).click()
+    await confirmation.waitFor({ state: 'detached' })
     await cardOf(name).waitFor({ state: 'detached' })
     const root = await pebble.root()
     await until(
@@ -169,7 +169,7 @@ describe.skipIf(!hasPebble())('with an authority and its DNS server', () => {
   test('the browser reported no errors', () => expect(pageErrors).toEqual([]))
 })
 
-/** Sends a GraphQL query for the domain to the HTTPS port, and returns the status. Rejects without a certificate of this authority. */
+/** Sends a GraphQL query for the domain to the HTTPS port, and returns the HTTP status. @throws if the server has no certificate for the domain from this authority */
 function graphqlStatus(port: number, ca: string): Promise<number> {
   return new Promise((done, fail) => {
     const options = { host: '127.0.0.1', port, servername: name, ca, agent: false, method: 'POST', path: '/graphql' }

@@ -46,7 +46,7 @@ test('a user creates an organization and invites a member', async () => {
   await context.close()
 })
 
-test('an invited user without an account signs up, accepts the terms, answers the questions and joins', async () => {
+test('an invited user who signs in for the first time accepts the terms, answers the questions and joins', async () => {
   const boss = await signInAs(browser, shoal, 'boss@joined.dev')
   const params = { code: 'joined-org' }
   await boss.api.orgs.create({ body: { ...params, name: 'Joined org', email: 'boss@joined.dev' } })
@@ -83,7 +83,7 @@ test('an invited user without an account signs up, accepts the terms, answers th
   await Promise.all([boss.context.close(), invited.close()])
 })
 
-test('a user can log out before answering invitations; unselected ones are rejected after a confirmation', async () => {
+test('a user can log out before answering invitations; unselected invitations are rejected after a confirmation', async () => {
   const boss = await signInAs(browser, shoal, 'boss@multi.dev')
   for (const code of ['multi-one', 'multi-two', 'multi-three']) {
     await boss.api.orgs.create({ body: { code, name: code, email: 'boss@multi.dev' } })
@@ -134,15 +134,15 @@ test('an invitation link accepts the invitation', async () => {
 /** Creates an organization with one member of each role. */
 async function orgOfThree(code: string) {
   const [boss, dev, guest] = [`admin@${code}.dev`, `developer@${code}.dev`, `viewer@${code}.dev`]
-  const admins = await signInAs(browser, shoal, boss)
-  const org = await admins.api.orgs.create({ body: { code, name: `Org ${code}`, email: boss } })
+  const administrator = await signInAs(browser, shoal, boss)
+  const org = await administrator.api.orgs.create({ body: { code, name: `Org ${code}`, email: boss } })
   const join = async (email: string, roleType: 'developer' | 'viewer') => {
-    const { id } = await admins.api.orgs.inviteMember({ params: { code }, body: { email, roleType } })
+    const { id } = await administrator.api.orgs.inviteMember({ params: { code }, body: { email, roleType } })
     const person = await signInAs(browser, shoal, email)
     await person.api.orgs.acceptInvite({ params: { code, id: String(id) } })
     return person
   }
-  const people = { admin: admins, developer: await join(dev, 'developer'), viewer: await join(guest, 'viewer') }
+  const people = { admin: administrator, developer: await join(dev, 'developer'), viewer: await join(guest, 'viewer') }
   const end = () => Promise.all(Object.values(people).map(({ context }) => context.close()))
   return { org, ...people, end }
 }

@@ -13,6 +13,7 @@ let page: Page
 let deployer: Deployer
 
 const code = 'metrics-labs'
+/** The numbers of valid and invalid requests that the test sends. */
 const [valid, invalid] = [7, 4]
 const transfers: SimulatedSquid = {
   name: 'transfers',
@@ -291,7 +292,7 @@ test('a hibernated version has no charts and shows the reason; a viewer sees all
   await viewer.api.orgs.acceptInvite({ params: { code, id: String(invitation?.id) } })
   await waitForMetrics()
   await open('range=1h', viewer.page)
-  await waitForText(viewer.page, /7 valid · 4 invalid/)
+  await waitForText(viewer.page, `${valid} valid · ${invalid} invalid`)
   await viewer.context.close()
 })
 

@@ -259,7 +259,7 @@ test('charts are refetched, stay on screen when that fails, and show how old the
     return isRefetched
   }, 'the page refetches the visible charts')
   await otherPage.route('**/monitoring/squids/**', (route) => route.abort())
-  // The page tries three times, with increasing delays, before it shows this.
+  // The page tries three times, with increasing delays, before it shows that the refresh failed.
   await until(async () => {
     await otherPage.clock.runFor(10_000)
     return otherPage.getByText(/^Refresh failed; as of/).isVisible()

@@ -13,8 +13,9 @@ const noisy = { name: 'noisy-one', slot: 'v1' }
 let shoal: Shoal
 let browser: Browser
 let database: Client
-/** A page of the operator. `memberPage`: a page of a member of the organizations. */
+/** A page of the operator. */
 let page: Page
+/** A page of a member of the organizations. */
 let memberPage: Page
 let member: Awaited<ReturnType<typeof signInAs>>
 
@@ -62,7 +63,7 @@ async function addSquids() {
 const row = (name: string) => page.getByRole('row', { name: new RegExp(name) })
 const openMenu = async (name: string) => row(name).getByRole('button').last().click()
 
-test('for a user who is no operator, /admin is like a path that does not exist', async () => {
+test('for a user who is not an operator, /admin behaves like a path that does not exist', async () => {
   for (const path of ['/admin', '/admin/squids', '/no-such-page']) {
     await memberPage.goto(path)
     await memberPage.waitForURL(/\/squids$/)

@@ -71,16 +71,16 @@ test('a user with an unconfirmed email can open no page of an organization', asy
   await context.close()
 })
 
-test('the page sends the confirmation email again, and says when it could not', async () => {
+test('the page sends the confirmation email again, and says so if it cannot', async () => {
   const { context, page } = await signUp('waiting@acme.dev')
   const resendUrl = '**/api/v1/user/email/confirm/resend'
   await page.route(resendUrl, (route) => route.abort())
   await press(page, 'Resend verification')
   await waitForExactText(page, 'Unknown error, please, try once again.')
   await page.unroute(resendUrl)
-  const isSent = page.waitForResponse('**/api/v1/user/email/confirm/resend')
+  const resent = page.waitForResponse('**/api/v1/user/email/confirm/resend')
   await press(page, 'Resend verification')
-  expect((await isSent).ok()).toBe(true)
+  expect((await resent).ok()).toBe(true)
   await waitForExactText(page, 'The email has been sent.')
   await context.close()
 })
@@ -184,7 +184,7 @@ test('a confirmation link of another account offers to sign in as that account',
   await context.close()
 })
 
-test('a user who forgot the password sets a new one, which ends the API tokens', async () => {
+test('a user who forgot the password sets a new password, which ends the API tokens', async () => {
   const owner = await signInAs(browser, shoal, 'forgetful@acme.dev')
   const context = await newUser(browser, shoal)
   const page = await context.newPage()
@@ -260,12 +260,12 @@ test('the form for API tokens rejects an empty name and the name of an existing 
   await page.goto('/profile/api-tokens/create')
   await press(page, 'Create')
   await waitForExactText(page, 'Token name is required and must be unique')
-  const tokens = page.getByLabel('Token name')
-  await tokens.fill('twice')
+  const nameField = page.getByLabel('Token name')
+  await nameField.fill('twice')
   await press(page, 'Create')
   await press(page, 'I have stored the key')
   await page.getByRole('link', { name: 'Create API token' }).click()
-  await tokens.fill('twice')
+  await nameField.fill('twice')
   await press(page, 'Create')
   await waitForExactText(page, 'Token name is required and must be unique')
   expect((await api.user.listApiTokens({})).map(({ name }) => name)).toEqual(['twice'])
@@ -335,7 +335,7 @@ test('if the script of Turnstile cannot be loaded, the user can try the bot chec
     render: (_, options) => { options.callback('solved'); return 'widget' },
     remove: () => {},
   }`
-  // First blocked, then replaced by an empty script, as content blockers do.
+  // The first request for the script is blocked, and the second returns an empty script, as content blockers do. The third succeeds.
   const responses: ((route: Route) => Promise<void>)[] = [
     (route) => route.abort(),
     (route) => route.fulfill({ contentType: 'text/javascript', body: '' }),

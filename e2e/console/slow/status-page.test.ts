@@ -93,7 +93,10 @@ test('a member publishes an incident, updates it and resolves it', async () => {
   await updated.getByLabel('Text', { exact: true }).fill('The node is back.')
   await updated.getByRole('button', { name: 'Publish' }).click()
   await page.getByText('The node is back.').waitFor()
-  await until(async () => (await (await fetch(publicUrl('/feed.xml'))).text()).includes('(resolved)'), 'the feed')
+  await until(
+    async () => (await (await fetch(publicUrl('/feed.xml'))).text()).includes('(resolved)'),
+    'the feed contains the resolved incident',
+  )
 })
 
 test('a viewer sees the settings and cannot change them', async () => {

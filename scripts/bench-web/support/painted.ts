@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 
-/** A change of a page to measure. Both are expressions that run in the page. */
+/** A change of a page to measure. Both fields are expressions that run in the page. */
 export type Change = {
   /** Starts the change synchronously, such as by a click. */
   start: string
