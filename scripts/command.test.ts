@@ -40,7 +40,7 @@ test.runIf(process.platform === 'linux').each([
   expect(await endLeftovers(folder)).toEqual([])
 })
 
-test('run.mjs lists the valid commands when it is called with an unknown one', async () => {
+test('run.mjs lists the valid commands when it is called with an unknown command', async () => {
   const { code, output } = await runCommand('node', ['scripts/run.mjs', 'no-such-command'], { cwd: root })
   expect(code).toBe(1)
   expect(output).toContain('start, serve, shoal')

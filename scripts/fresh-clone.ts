@@ -13,7 +13,10 @@ export type FreshClone = {
   env: Record<string, string>
   /** Returns a command that runs the given one as this user. */
   as(...command: string[]): string[]
-  /** Waits up to five seconds for the processes that use the folder to end. Kills and returns the remaining ones, with those of the user. */
+  /**
+   * Waits up to five seconds for the processes that use the folder to end, and kills the remaining ones. Returns these and all other
+   * processes of the user, as `<pid> <command line>`.
+   */
   processes(): Promise<string[]>
   endProcesses(): Promise<void>
 }

@@ -10,11 +10,12 @@ export function makeOpenFolder(prefix: string, parent = tmpdir()): string {
 }
 
 const memoryMount = '/dev/shm'
+/** The free space that a folder in memory needs. */
 const requiredBytes = 2 * 2 ** 30
 
 /**
- * Creates such a folder in memory for the Postgres of tests, because creating and deleting its thousands of files takes less CPU time
- * there. Returns null if this system has no file system in memory, or too little free memory.
+ * Creates a temporary folder in memory that other users can read, for the Postgres of tests, because creating and deleting its thousands
+ * of files takes less CPU time there. Returns null if this system has no file system in memory, or too little free memory.
  */
 export function makeMemoryFolder(prefix: string): string | null {
   if (!existsSync(memoryMount) || !existsSync('/proc/mounts')) return null

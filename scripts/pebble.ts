@@ -40,7 +40,7 @@ const pebbleEnv = { PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '0', PEBBLE_
 
 type PebblePorts = Record<'api' | 'management' | 'httpPort' | 'tlsPort', number>
 
-/** Returns a configuration of Pebble as text. `folder`: with its certificates. `httpPort`, `tlsPort`: those that it connects to. */
+/** Returns a configuration of Pebble as text. `folder`: the one with its certificates. `httpPort`, `tlsPort`: the ports to which it connects to verify names. */
 const pebbleConfig = (
   folder: string,
   { api, management, httpPort, tlsPort }: PebblePorts,
@@ -103,7 +103,7 @@ export async function startPebble({ validitySeconds, address }: PebbleOptions = 
   const off = ['-defaultIPv6', '-http01', '-https01', '-tlsalpn01', '-doh'].flatMap((name) => [name, ''])
   const dnsArgs = ['-dnsserver', `127.0.0.1:${dns}`, '-management', `127.0.0.1:${dnsManagement}`]
   if (address !== undefined) dnsArgs.push('-defaultIPv4', address)
-  const names = run('pebble-challtestsrv', [...dnsArgs, ...off], {})
+  const dnsServer = run('pebble-challtestsrv', [...dnsArgs, ...off], {})
   let authority: LoopbackProgram | null = null
   const ca = inCache('pebble.minica.pem')
   const settings = { SHOAL_ACME_DIRECTORY_URL: `https://127.0.0.1:${api}/dir`, SHOAL_ACME_CA_FILE: ca }
@@ -115,7 +115,7 @@ export async function startPebble({ validitySeconds, address }: PebbleOptions = 
   const stop = async () => await authority?.stop()
   const end = async () => {
     await stop()
-    await names.stop()
+    await dnsServer.stop()
     rmSync(dir, { recursive: true, force: true })
   }
   const pebble: Pebble = {
@@ -141,7 +141,7 @@ export async function startPebble({ validitySeconds, address }: PebbleOptions = 
     end,
   }
   try {
-    await names.waitUntilReady(() => fetch(`http://127.0.0.1:${dnsManagement}/`))
+    await dnsServer.waitUntilReady(() => fetch(`http://127.0.0.1:${dnsManagement}/`))
     await start()
     return pebble
   } catch (error) {

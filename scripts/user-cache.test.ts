@@ -10,8 +10,8 @@ afterEach(() => rmSync(dir, { recursive: true }))
 
 const folderCount = 100
 
-/** Source of a process that fills many folders. It waits for the other process before it completes a folder and before it begins the next one. */
-const FILL = `
+/** The source of a process that fills many folders. It waits for the other process before it completes a folder and before it begins the next one. */
+const fillProgram = `
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fillOnce } from ${JSON.stringify(new URL('./user-cache.ts', import.meta.url).href)}
@@ -34,7 +34,7 @@ for (let i = 0; i < ${folderCount}; i++) {
 
 test('two processes that fill the same folder at the same time both succeed, and the folder is complete', async () => {
   const fill = (own: string, other: string) =>
-    runCommand(process.execPath, ['--input-type=module', '-e', FILL, dir, own, other])
+    runCommand(process.execPath, ['--input-type=module', '-e', fillProgram, dir, own, other])
   const results = await Promise.all([fill('a', 'b'), fill('b', 'a')])
   expect(results).toMatchObject([
     { code: 0, output: '' },

@@ -8,7 +8,7 @@ let dir: string
 beforeEach(() => (dir = mkdtempSync(join(tmpdir(), 'shoal-signatures-'))))
 afterEach(() => rmSync(dir, { recursive: true }))
 
-test('it reports in one line that the registry cannot be reached, even within npm run --silent', async () => {
+test('npm run verify-signatures reports in one line that the registry cannot be reached, even within npm run --silent', async () => {
   // npm sets npm_config_loglevel for the scripts that it runs.
   const env = {
     ...process.env,

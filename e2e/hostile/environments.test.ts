@@ -170,7 +170,7 @@ test('another user of the host, even that of the squid, reads no secret of the s
       stdio: 'ignore',
     })
     try {
-      // The user finds the secret of a process of its own, which shows that the search works.
+      // The user finds the secret of one of its processes, which shows that the search works.
       await expect.poll(() => readAs(uid, [own])).toEqual([`${control.pid}`])
       expect(await readAs(uid, secrets)).toEqual([])
     } finally {

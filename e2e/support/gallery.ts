@@ -67,7 +67,7 @@ export async function sectionsOf(page: Page): Promise<Subject[]> {
 /** Returns the overlays of the gallery, such as its dialogs and menus. */
 export const overlaysOf = (page: Page): Subject[] => overlays.map((overlay) => overlaySubject(page, overlay))
 
-/** Of each overlay: the name of its pictures, the name of the button that opens it, and its ARIA role. */
+/** The name of each overlay in its pictures, the name of the button that opens it, and its ARIA role. */
 const overlays = [
   ['dialog', 'Dialog', 'dialog'],
   ['sheet', 'Sheet', 'dialog'],

@@ -2,7 +2,7 @@ import { monitoringQueries } from '../../contract/src/index.ts'
 import { loadConfig } from '../../server/src/config/config.ts'
 import { openApp } from '../../server/src/startup/open-app.ts'
 import { Deployer } from './support/deployer.ts'
-import { filledDays, fillMetrics, versions } from './support/metrics-fill.ts'
+import { filledDays, fillMetrics, versionCount } from './support/metrics-fill.ts'
 import { type Bench, atMost, median } from './support/result.ts'
 
 async function fill(deployer: Deployer): Promise<void> {
@@ -35,7 +35,7 @@ export const bench: Bench = {
       await fill(deployer)
       const client = deployer.client()
       const from = new Date(Date.now() - filledDays * 86_400_000).toISOString()
-      const scope = `of ${versions} versions over ${filledDays} days`
+      const scope = `of ${versionCount} versions over ${filledDays} days`
       const times: number[] = []
       for (const query of monitoringQueries) {
         const request = async () => {
@@ -43,12 +43,12 @@ export const bench: Bench = {
           return series.reduce((points, { values }) => points + values.length, 0)
         }
         // Every chart has far more than 20 points for each version; fewer points mean that data is missing.
-        times.push(await responseMs(request, versions * 20))
+        times.push(await responseMs(request, versionCount * 20))
       }
       yield atMost(300, `metrics, slowest chart ${scope}`, Math.max(...times), 'ms')
       const ingress = async () =>
         (await client.metrics.getIngress({ params: { code: deployer.org }, query: { from } })).length
-      yield atMost(300, `metrics, requests ${scope}`, await responseMs(ingress, versions * filledDays), 'ms')
+      yield atMost(300, `metrics, requests ${scope}`, await responseMs(ingress, versionCount * filledDays), 'ms')
     } finally {
       await deployer.end()
     }

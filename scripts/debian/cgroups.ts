@@ -12,7 +12,7 @@ function hierarchies(): string[] {
   return names.filter((name) => name !== 'systemd' && name !== 'unified').map((name) => join(mount, name))
 }
 
-/** Creates a cgroup in each of these hierarchies, and returns their folders. A container in them sees them as its root cgroups. */
+/** Creates a cgroup in each of these hierarchies, and returns their folders. A container whose processes are in these cgroups sees them as its root cgroups. */
 export function createCgroups(name: string): string[] {
   return hierarchies().map((hierarchy) => {
     const folder = join(hierarchy, name)

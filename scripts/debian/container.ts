@@ -14,6 +14,7 @@ export type DebianContainer = Pick<ContainerNetwork, 'address' | 'hostAddress' |
   run: (command: string, timeoutMs?: number) => Promise<string>
   /** Shuts the container down, and starts it again. */
   reboot: () => Promise<void>
+  /** Shuts the container down, and deletes its files, network and cgroups. */
   stop: () => Promise<void>
 }
 

@@ -21,16 +21,17 @@ export async function checkLeaks(cycles: number): Promise<number> {
   for (let cycle = 0; cycle < cycles; cycle++) {
     const before = readHostState()
     const ending = endings[cycle % endings.length] ?? 'Ctrl-C'
-    const seconds = await runCycle(ending)
+    const durations = await runCycle(ending)
     if (ending.startsWith('kill')) await runCycle('Ctrl-C')
     const found = await untilEqual(before)
     if (found.length > 0) failed++
-    console.log(`${found.length === 0 ? '✓' : '✗'} ${cycle + 1} ${ending} (${seconds})`)
+    console.log(`${found.length === 0 ? '✓' : '✗'} ${cycle + 1} ${ending} (${durations})`)
     for (const difference of found) console.log(`  ${difference}`)
   }
   return failed
 }
 
+/** Starts a cluster, and ends it in this way. Returns how long the start and the end took, in words. */
 async function runCycle(ending: (typeof endings)[number]): Promise<string> {
   const started = performance.now()
   const seconds = () => ((performance.now() - started) / 1000).toFixed(1)
@@ -44,6 +45,7 @@ async function runCycle(ending: (typeof endings)[number]): Promise<string> {
   return `started for ${startSeconds} s, ended within ${seconds()} s`
 }
 
+/** Reads the environment variables that a cluster prints. @throws if it does not start */
 async function environmentOf(cluster: ChildProcess): Promise<Record<string, string>> {
   let output = ''
   for await (const chunk of cluster.stdout ?? []) {

@@ -20,8 +20,8 @@ export const cachedProgram = (hash: Hash, name: string): string =>
   join(userCache('shoal-kube'), 'programs', hash.copy().digest('hex').slice(0, 16), name)
 
 /**
- * Builds a program if it is not in the cache, with all others of its folder there, and records that the folder is in use. `build` writes
- * into the folder that it receives.
+ * Builds a program and all others of its folder, if it is not in the cache. Otherwise, only records that the folder is in use, so that it
+ * is not deleted. `build` writes into the folder that it receives.
  */
 export async function buildOnce(
   program: string,

@@ -8,6 +8,7 @@ import { buildOnce, cachedProgram, goBuild, missingGo } from './go.ts'
 export type Programs = { kube: string; pod: string }
 
 const sourceFolder = join(root, 'test/kube')
+/** Programs that have not been used for this time are deleted from the cache. */
 const unusedMs = 7 * 24 * 60 * 60 * 1000
 
 /** Returns why the programs are not in the cache and cannot be built; null if they are or can be. */

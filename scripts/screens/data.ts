@@ -101,7 +101,7 @@ export async function createData(browser: Browser, shoal: Shoal): Promise<Sessio
     params,
     body: { type: 'slack', name: 'Ops room', url: 'https://hooks.slack.com/services/T0/B0/x' },
   })
-  await api.alerts.mute({ params, body: { kind: null, squidId: (await newest(person, 'asleep')).id, minutes: 60 } })
+  await api.alerts.mute({ params, body: { kind: null, squidId: (await findSquid(person, 'asleep')).id, minutes: 60 } })
   await until(
     async () => (await api.alerts.list({ params, query: { state: 'open' } })).length > 0,
     'an alert opens',
@@ -127,7 +127,7 @@ async function publishStatusPage({ api }: Pick<Session, 'api'>): Promise<void> {
   })
 }
 
-async function newest({ api }: Pick<Session, 'api'>, name: string) {
+async function findSquid({ api }: Pick<Session, 'api'>, name: string) {
   const [squid] = await api.squids.list({ params: { code: fullOrg }, query: { name } })
   if (!squid) throw new Error(`The organization has no squid ${name}`)
   return squid

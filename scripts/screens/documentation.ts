@@ -52,7 +52,7 @@ export async function photographDocumentation(): Promise<void> {
       for (const theme of pictureThemes) {
         await switchTheme(page, theme)
         await settle(page)
-        writeFileSync(join(picturesFolder, `${name}-${theme}.webp`), await shoot(page))
+        writeFileSync(join(picturesFolder, `${name}-${theme}.webp`), await takePicture(page))
       }
       console.log(name)
     }
@@ -84,7 +84,7 @@ async function settle(page: Page): Promise<void> {
 }
 
 /** Takes a picture as WebP, which Playwright does not offer: a third of the size of a PNG. */
-async function shoot(page: Page): Promise<Buffer> {
+async function takePicture(page: Page): Promise<Buffer> {
   const session = await page.context().newCDPSession(page)
   try {
     const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality })

@@ -1,6 +1,6 @@
 import type { App } from '../../../server/src/app.ts'
 
-export const versions = 1_000
+export const versionCount = 1_000
 export const filledDays = 30
 
 type Pool = App['database']['pool']
@@ -14,7 +14,7 @@ export async function fillMetrics(pool: Pool, orgCode: string): Promise<void> {
   await run(
     `insert into squids (org_id, name, slot, processors)
      select orgs.id, 'bench-' || n, 'v1', '["eth"]' from orgs, generate_series(1, $2) n where code = $1`,
-    [orgCode, versions],
+    [orgCode, versionCount],
   )
   for (let day = 0; day <= filledDays; day++) {
     const name = `to_char(current_date - ${day}, 'YYYYMMDD')`

@@ -8,7 +8,7 @@ const socketDirs = [
   `${tmpdir()}/shoal-${process.getuid?.() ?? 0}`,
 ]
 
-/** Finds the unix socket of a squid's API container, identified by its response at `path`. */
+/** Finds the unix socket of a squid's API container, identified by its response at `path`. @throws if no container returns it */
 export async function findSocket(path: string, isMatch: (response: string) => boolean): Promise<string> {
   for (const socketPath of socketDirs.flatMap((dir) => globSync(`${dir}/*/*/*.sock`))) {
     const dispatcher = new Agent({ connect: { socketPath } })

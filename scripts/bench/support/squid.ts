@@ -24,7 +24,7 @@ export function makeLarge(squid: string): void {
   appendFileSync(join(squid, 'squid.yaml'), scale)
 }
 
-/** Polls the squid 20 times a second until it has indexed all transfers. Returns the time in milliseconds, as `performance.now()`. */
+/** Polls the squid 20 times a second until it has indexed all transfers. Returns the time in milliseconds, as `performance.now()`. @throws after `minutes` */
 export async function readyAtMs(endpoint: string, transfers: number, minutes = 5): Promise<number> {
   const deadline = performance.now() + minutes * 60_000
   while (performance.now() < deadline) {

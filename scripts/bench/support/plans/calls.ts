@@ -114,7 +114,7 @@ async function call(
   const controller = new AbortController()
   const timer = isEndless(e) ? setTimeout(() => controller.abort(), 1_000) : undefined
   try {
-    // Awaited inside `as`, because the request starts only when its result is awaited.
+    // `send` awaits the response inside `as`, because the request starts only when its result is awaited.
     const send = async () => await http.inject({ ...request, ...payload, url, signal: controller.signal })
     const { statusCode, body } = await recorder.as(name, send)
     if (statusCode >= 400) console.error(`Rejected: ${name} ${url}: ${statusCode} ${body.slice(0, 200)}`)

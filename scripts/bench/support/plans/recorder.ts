@@ -53,10 +53,12 @@ export class PlanRecorder {
     } as never
   }
 
+  /** Stops labelling statements. */
   stop(): void {
     pg.Client.prototype.query = this.#query as never
   }
 
+  /** Returns the statements recorded so far. */
   statements(): RecordedStatement[] {
     return [...this.#statements.values()]
   }
