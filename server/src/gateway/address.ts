@@ -8,9 +8,10 @@ export type Target = {
   path: string
 }
 
-/** Returns null for URLs that do not address a version. */
+/** Returns what a Host header and a URL address; null for URLs that do not address a version. */
 export type AddressParser = (host: string | undefined, url: string) => Target | null
 
+/** The slots that legacy URLs can address. */
 const shortSlot = /^v\d+$/
 
 /** Returns a parser for URLs of the form of `gatewayUrl`, which contains `{org}` in its host or path. */

@@ -1,8 +1,10 @@
 import type { Logger } from 'pino'
 
+/** Interval of writes to the database. */
 const flushMs = 1_000
 const defaultMaxRows = 100_000
 
+/** How a buffer writes its rows. */
 export type CounterBufferOptions<Row> = {
   /** Adds the rows to the database. Ordered by key, so that concurrent gateways lock rows in the same order. */
   write: (rows: Row[]) => Promise<void>

@@ -8,9 +8,11 @@ import { oneAtATime } from './one-at-a-time.ts'
 /** Interval at which all domains are read again, in case a notification was lost. */
 const reloadMs = 30_000
 
+/** The active domains of all organizations. */
 export type DomainTable = {
   /** Returns what the gateway serves at the name of a Host header; null if the name is not an active domain. */
   find: (host: string | undefined, url: string) => Target | null
+  /** Whether the name is an active domain. */
   has: (name: string) => boolean
   close: () => void
 }

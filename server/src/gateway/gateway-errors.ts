@@ -44,7 +44,10 @@ export function unavailableReason(route: Route): GatewayError | null {
   return null
 }
 
-/** Whether the error means that the squid or the gateway failed. A squid that its owner hibernated or has not yet deployed has not failed. */
+/**
+ * Whether the error means that the squid or the gateway failed. A squid that its owner hibernated or has not yet
+ * deployed has not failed.
+ */
 export const isOutage = ({ status, code }: GatewayError): boolean =>
   status >= 500 && code !== 'HIBERNATED' && code !== 'NOT_DEPLOYED'
 
@@ -55,7 +58,7 @@ export const notResponding = (route: Route): GatewayError => ({
   retryAfterSeconds: 5,
 })
 
-export const upstreamClosed = (route: Route): GatewayError => ({
+export const connectionClosed = (route: Route): GatewayError => ({
   status: 502,
   code: 'BROKEN_OFF',
   error: `${route.name}@${route.slot} closed the connection before it responded.`,

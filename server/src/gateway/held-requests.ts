@@ -3,9 +3,10 @@ import { parseWorkloadId } from '../modules/manifest/index.ts'
 import { unavailableReason } from './gateway-errors.ts'
 import type { Route } from './routes-store.ts'
 import type { RoutingTable } from './routing-table.ts'
-import { canConnect, type Upstreams } from './upstreams.ts'
+import { canConnect, type SquidPrograms } from './squid-programs.ts'
 import { MemoryBudget } from './memory-budget.ts'
 
+/** Limits of the requests that wait for a version to respond. */
 export type HoldingLimits = {
   /** Maximum total waiting time of a request. */
   maxWaitMs: number
@@ -19,9 +20,12 @@ export const defaultHoldingLimits: HoldingLimits = { maxWaitMs: 15_000, failedAf
 
 /** Interval between polls while no notification arrives. */
 const pollMs = 250
+/** Minimum interval between polls, even if notifications arrive faster. */
 const minPollGapMs = 25
+/** Interval at which the route is read again, in case a notification was lost. */
 const refreshMs = 2_000
 
+/** A request that waits for a version to respond. */
 export type HeldRequest = {
   route: Route
   /** Bytes of the body held in memory. */
@@ -32,11 +36,15 @@ export type HeldRequest = {
   onDisconnect: (listener: () => void) => () => void
 }
 
+/** A version with requests that wait, or that was down recently. */
 type HeldVersion = {
   route: Route
+  /** Functions that let the waiting requests retry. */
   waiting: Set<() => void>
+  /** Starts the next poll early. */
   wake: () => void
   isPolling: boolean
+  /** When a poll first found no response; null if the version has responded since. */
   downSinceMs: number | null
 }
 
@@ -45,14 +53,14 @@ export class HeldRequests {
   readonly #versions = new Map<number, HeldVersion>()
   readonly #memory = new MemoryBudget()
   readonly #table: RoutingTable
-  readonly #upstreams: Upstreams
+  readonly #programs: SquidPrograms
   readonly #limits: HoldingLimits
   readonly #unsubscribers: (() => void)[]
   #isClosed = false
 
-  constructor(table: RoutingTable, upstreams: Upstreams, directory: Directory, limits: HoldingLimits) {
+  constructor(table: RoutingTable, programs: SquidPrograms, directory: Directory, limits: HoldingLimits) {
     this.#table = table
-    this.#upstreams = upstreams
+    this.#programs = programs
     this.#limits = limits
     const wake = (squidId: number | undefined) => {
       if (squidId !== undefined) this.#versions.get(squidId)?.wake()
@@ -74,17 +82,17 @@ export class HeldRequests {
    * Resolves to true when the request may be retried; to false on timeout, when too many requests are waiting, when the version has
    * failed, or when the caller has disconnected.
    */
-  async wait({ route, bytes, deadlineMs: endMs, onDisconnect }: HeldRequest): Promise<boolean> {
+  async wait({ route, bytes, deadlineMs, onDisconnect }: HeldRequest): Promise<boolean> {
     const version = this.#versionOf(route)
     const nowMs = performance.now()
     const hasFailed = version.downSinceMs !== null && nowMs - version.downSinceMs > this.#limits.failedAfterMs
-    if (this.#isClosed || hasFailed || nowMs >= endMs || version.waiting.size >= this.#limits.maxHeld) return false
+    if (this.#isClosed || hasFailed || nowMs >= deadlineMs || version.waiting.size >= this.#limits.maxHeld) return false
     const { promise, resolve: end } = Promise.withResolvers<boolean>()
     const release = this.#memory.reserve(route.org, bytes, () => end(false))
     if (!release) return false
     const retry = () => end(true)
     version.waiting.add(retry)
-    const timer = setTimeout(() => end(false), endMs - nowMs)
+    const timer = setTimeout(() => end(false), deadlineMs - nowMs)
     const removeListener = onDisconnect(() => end(false))
     if (!version.isPolling) void this.#poll(version)
     const mayRetry = await promise
@@ -146,12 +154,12 @@ export class HeldRequests {
   async #mayRespond(squidId: number): Promise<boolean> {
     const route = this.#table.get(squidId)
     if (!route || unavailableReason(route) || route.apiReplicas === 0) return true
-    for (const upstream of this.#upstreams.replicas(route, 'api')) {
-      if (await canConnect(upstream)) {
-        upstream.avoidUntilMs = 0
+    for (const program of this.#programs.replicas(route, 'api')) {
+      if (await canConnect(program)) {
+        program.avoidUntilMs = 0
         return true
       }
-      this.#upstreams.avoid(upstream)
+      this.#programs.avoid(program)
     }
     return false
   }

@@ -4,12 +4,16 @@ import { CounterBuffer } from './counter-buffer.ts'
 
 const minuteMs = 60_000
 
+/** A response to count, or an error of the gateway. */
 export type IngressCount = {
   squidId: number
   status: number
   bytes: number
   elapsedMs: number
-  /** Whether the squid or the gateway failed to serve the request. False if the owner hibernated the squid, or the caller disconnected. */
+  /**
+   * Whether the squid or the gateway failed to serve the request. False if the owner hibernated the squid, or the
+   * caller disconnected.
+   */
   isFailure: boolean
 }
 

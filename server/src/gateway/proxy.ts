@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { callerDisconnected, upstreamClosed, notResponding, timedOut, type GatewayError } from './gateway-errors.ts'
+import { callerDisconnected, connectionClosed, notResponding, timedOut, type GatewayError } from './gateway-errors.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import type { Route } from './routes-store.ts'
-import { canConnect, isAvoided, type Upstream } from './upstreams.ts'
+import { canConnect, isAvoided, type SquidProgram } from './squid-programs.ts'
 
+/** A request to forward, and how to find a program for it. */
 export type ForwardOptions = {
   req: IncomingMessage
   res: ServerResponse
@@ -14,9 +15,9 @@ export type ForwardOptions = {
   cors: string[] | null
   isProxyTrusted: boolean
   /** Returns the program to send the request to; each call may return another replica or generation. */
-  pick: () => Upstream | null
+  pick: () => SquidProgram | null
   /** Called when the connection to a program failed. */
-  avoid: (upstream: Upstream) => void
+  avoid: (program: SquidProgram) => void
   /** Updates the route, so that the next `pick` uses the current generation. */
   refresh: () => Promise<void>
   /** Waits until a retry may succeed, with `bytes` of the body in memory; resolves with an error when it should not be retried. */
@@ -25,6 +26,7 @@ export type ForwardOptions = {
   draining?: AbortSignal | undefined
 }
 
+/** What was sent to the caller, or the error that the caller must still receive. */
 export type Outcome = { status: number; bytes: number; elapsedMs: number; isFailure: boolean } | { error: GatewayError }
 
 /** Bodies up to this size are buffered, so that the request can be sent to another program. */
@@ -32,6 +34,7 @@ const maxHeldBytes = 65_536
 /** Maximum number of attempts, so that a request that crashes a program does not reach every replica. */
 const maxAttempts = 2
 
+/** Error codes of connections that failed before any part of the request was sent. */
 const notSentCodes = new Set([
   'ECONNREFUSED',
   'ENOENT',
@@ -54,10 +57,10 @@ export async function forward(options: ForwardOptions): Promise<Outcome> {
   if (body === undefined) return { error: callerDisconnected }
   const bytes = body === streamed ? maxHeldBytes : (body?.length ?? 0)
   for (let attempts = 0; ;) {
-    const upstream = options.pick()
+    const program = options.pick()
     // A streamed body can be read only once, so the gateway first checks that the program accepts connections.
-    if (upstream && (body !== streamed || (await canConnect(upstream)))) {
-      const outcome = await send(options, upstream, body === streamed ? options.req : body)
+    if (program && (body !== streamed || (await canConnect(program)))) {
+      const outcome = await send(options, program, body === streamed ? options.req : body)
       if (!('failed' in outcome)) return outcome
       const code = codeOf(outcome.failed)
       if (!wasNotSent(code, body)) {
@@ -68,9 +71,9 @@ export async function forward(options: ForwardOptions): Promise<Outcome> {
       }
     }
     if (options.res.destroyed) return { error: callerDisconnected }
-    if (upstream) options.avoid(upstream)
-    const nextUpstream = upstream && options.pick()
-    if (nextUpstream && !isAvoided(nextUpstream)) continue
+    if (program) options.avoid(program)
+    const nextProgram = program && options.pick()
+    if (nextProgram && !isAvoided(nextProgram)) continue
     const error = await options.wait(bytes)
     if (error) return { error }
   }
@@ -108,7 +111,7 @@ function bufferSmallBody(req: IncomingMessage): Promise<HeldBody> {
 
 function send(
   options: ForwardOptions,
-  upstream: Upstream,
+  program: SquidProgram,
   body: Buffer | IncomingMessage | null,
 ): Promise<Outcome | { failed: Error }> {
   const { req, res, cors } = options
@@ -150,13 +153,13 @@ function send(
       onResponseError: (_, error) => {
         if (!res.headersSent) return done({ failed: error })
         const isFailure = !res.destroyed
-        // Break the connection, so that the caller notices the incomplete response.
+        // Breaks the connection, so that the caller notices the incomplete response.
         res.destroy()
         done({ status: isFailure ? 502 : callerDisconnected.status, bytes, elapsedMs, isFailure })
       },
     }
     const method = req.method ?? 'GET'
-    upstream.pool.dispatch({ path: options.path, method, headers, body }, handler)
+    program.pool.dispatch({ path: options.path, method, headers, body }, handler)
   })
 }
 
@@ -172,7 +175,7 @@ function endOnDrain(draining: AbortSignal | undefined, res: ServerResponse): voi
 
 function errorOf(route: Route, code: string): GatewayError {
   if (notSentCodes.has(code)) return notResponding(route)
-  return code === 'UND_ERR_HEADERS_TIMEOUT' ? timedOut(route) : upstreamClosed(route)
+  return code === 'UND_ERR_HEADERS_TIMEOUT' ? timedOut(route) : connectionClosed(route)
 }
 
 const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '')

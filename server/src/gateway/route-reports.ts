@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { App } from '../app.ts'
 import { recordGatewayHeartbeat, deleteGateway, saveGatewayRoutes } from '../modules/deployments/index.ts'
 
+/** The interval of heartbeats, and their maximum age. */
 export type ReportIntervals = {
   beatMs: number
   /** A gateway without a heartbeat for this long is not ready, since updates will soon stop waiting for it. */

@@ -20,6 +20,7 @@ export type Route = {
   cors: CorsRules | null
 }
 
+/** `deploy.cors` of a manifest. */
 export type CorsRules = {
   enabled?: boolean
   allow_origin?: string | string[]

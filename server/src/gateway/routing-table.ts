@@ -6,6 +6,7 @@ import { selectRoutes, type Route } from './routes-store.ts'
 /** Interval at which all routes are read again, in case a notification was lost. */
 const reloadMs = 30_000
 
+/** The routes of all versions. */
 export type RoutingTable = {
   /** Returns the route of `name@slot` or `name:tag`. */
   find: (org: string, reference: string) => Route | undefined

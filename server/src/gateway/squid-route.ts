@@ -12,7 +12,7 @@ import {
   unknownSquid,
   unknownUrl,
   callerDisconnected,
-  upstreamClosed,
+  connectionClosed,
   type GatewayError,
 } from './gateway-errors.ts'
 import { corsHeaders, preflightHeaders } from './headers.ts'
@@ -22,7 +22,7 @@ import { forward } from './proxy.ts'
 import type { Route } from './routes-store.ts'
 import type { RoutingTable } from './routing-table.ts'
 import { forwardUpgrade, rejectUpgrade } from './upgrade.ts'
-import { Upstreams, type Upstream } from './upstreams.ts'
+import { SquidPrograms, type SquidProgram } from './squid-programs.ts'
 
 type ResolvedTarget = { route: Route; target: Target }
 type Rejection = { error: GatewayError; route?: Route }
@@ -34,7 +34,7 @@ export class SquidRoute {
   readonly #limits: HoldingLimits
   /** Returns what a URL of the gateway's own name addresses; null if nothing. */
   readonly parse: AddressParser
-  readonly #upstreams: Upstreams
+  readonly #programs: SquidPrograms
   readonly #held: HeldRequests
   readonly #meter: IngressMeter
 
@@ -43,8 +43,8 @@ export class SquidRoute {
     this.#table = table
     this.#limits = limits
     this.parse = addressParser(app.config.gatewayUrl)
-    this.#upstreams = new Upstreams(app.directory)
-    this.#held = new HeldRequests(table, this.#upstreams, app.directory, limits)
+    this.#programs = new SquidPrograms(app.directory)
+    this.#held = new HeldRequests(table, this.#programs, app.directory, limits)
     this.#meter = new IngressMeter(app)
   }
 
@@ -73,7 +73,7 @@ export class SquidRoute {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#meter.close(), this.#upstreams.close()])
+    await Promise.all([this.#meter.close(), this.#programs.close()])
   }
 
   /** Returns the version and program of a target, or the error response if it cannot be served. */
@@ -85,9 +85,9 @@ export class SquidRoute {
     return error ? { error, route } : { route, target }
   }
 
-  #pick({ route, target }: ResolvedTarget): Upstream | null {
+  #pick({ route, target }: ResolvedTarget): SquidProgram | null {
     const current = this.#table.find(target.org, target.reference) ?? route
-    return this.#upstreams.pick(current, target.program)
+    return this.#programs.pick(current, target.program)
   }
 
   async #forward(
@@ -105,7 +105,7 @@ export class SquidRoute {
       cors,
       isProxyTrusted: this.#app.config.SHOAL_TRUST_PROXY,
       pick: () => this.#pick(found),
-      avoid: (upstream) => this.#upstreams.avoid(upstream),
+      avoid: (program) => this.#programs.avoid(program),
       refresh: () => this.#table.refresh(route.squidId),
       wait: this.#waiter(found, res),
       draining: this.#app.draining,
@@ -142,21 +142,21 @@ export class SquidRoute {
       return { status: rejection.status, isFailure }
     }
     for (let attempts = 0; ;) {
-      const upstream = this.#pick(found)
-      const outcome = upstream
+      const program = this.#pick(found)
+      const outcome = program
         ? await forwardUpgrade({
             req,
             socket,
             head,
-            upstream,
+            program,
             path: target.path,
             isProxyTrusted: config.SHOAL_TRUST_PROXY,
             draining,
           })
         : 'unreachable'
       if (typeof outcome === 'number') return { status: outcome, isFailure: outcome >= 500 }
-      if (outcome === 'interrupted' && attempts > 0) return reject(upstreamClosed(route))
-      if (upstream && outcome === 'unreachable') this.#upstreams.avoid(upstream)
+      if (outcome === 'interrupted' && attempts > 0) return reject(connectionClosed(route))
+      if (program && outcome === 'unreachable') this.#programs.avoid(program)
       const error = socket.destroyed ? callerDisconnected : await wait(head.length)
       if (error) return reject(error)
       if (outcome === 'interrupted') attempts += 1
@@ -165,7 +165,7 @@ export class SquidRoute {
 
   /** Returns a function that waits until the request may be retried, and resolves with an error if it should not be retried. */
   #waiter({ route, target }: ResolvedTarget, stream: ServerResponse | Duplex) {
-    const endMs = performance.now() + this.#limits.maxWaitMs
+    const deadlineMs = performance.now() + this.#limits.maxWaitMs
     const onDisconnect = (listener: () => void) => {
       stream.once('close', listener)
       return () => void stream.off('close', listener)
@@ -176,9 +176,7 @@ export class SquidRoute {
       // Clients that scrape metrics retry on their own. Requests to Hasura are not held either.
       const isHeld = target.program.kind === 'api'
       if (!isHeld && !hasWaited) await this.#table.refresh(route.squidId).catch(() => undefined)
-      const mayRetry = isHeld
-        ? await this.#held.wait({ route: current, bytes, deadlineMs: endMs, onDisconnect })
-        : !hasWaited
+      const mayRetry = isHeld ? await this.#held.wait({ route: current, bytes, deadlineMs, onDisconnect }) : !hasWaited
       hasWaited = true
       const found = this.#find(target)
       if ('error' in found) return found.error

@@ -1,17 +1,19 @@
 import { request, type IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { requestHeaders, responseHeaders } from './headers.ts'
-import type { Upstream } from './upstreams.ts'
+import type { SquidProgram } from './squid-programs.ts'
 import { WebSocketGate } from './websocket-gate.ts'
 
-const connectMs = 10_000
+/** Maximum time until a squid responds to an upgrade. */
+const responseTimeoutMs = 10_000
 
+/** An upgrade to forward. */
 export type UpgradeOptions = {
   req: IncomingMessage
   socket: Duplex
   /** Bytes that the caller sent directly after the request. */
   head: Buffer
-  upstream: Upstream
+  program: SquidProgram
   path: string
   isProxyTrusted: boolean
   /** Ends WebSockets on shutdown. */
@@ -27,7 +29,7 @@ export function forwardUpgrade({
   req,
   socket,
   head,
-  upstream: { endpoint },
+  program: { endpoint },
   path,
   isProxyTrusted,
   draining,
@@ -35,29 +37,36 @@ export function forwardUpgrade({
   const headers = requestHeaders(req, isProxyTrusted)
   headers.push('connection', 'Upgrade', 'upgrade', req.headers.upgrade ?? 'websocket')
   const target = 'path' in endpoint ? { socketPath: endpoint.path } : endpoint
-  const upstreamRequest = request({ ...target, method: req.method, path, headers, timeout: connectMs, agent: false })
+  const squidRequest = request({
+    ...target,
+    method: req.method,
+    path,
+    headers,
+    timeout: responseTimeoutMs,
+    agent: false,
+  })
   let isConnected = false
-  upstreamRequest.once('socket', (squid) => squid.once('connect', () => (isConnected = true)))
+  squidRequest.once('socket', (squid) => squid.once('connect', () => (isConnected = true)))
   return new Promise((done) => {
-    upstreamRequest.once('upgrade', (response, squid, firstBytes) => {
+    squidRequest.once('upgrade', (response, squid, firstBytes) => {
       socket.write(rawHead(response, ['connection', 'Upgrade', 'upgrade', response.headers.upgrade ?? 'websocket']))
       if (firstBytes.length > 0) socket.write(firstBytes)
       if (head.length > 0) squid.write(head)
-      upstreamRequest.setTimeout(0)
+      squidRequest.setTimeout(0)
       // Only WebSockets can be ended between two frames; the framing of other protocols is unknown.
       pipeBoth(socket, squid, req.headers.upgrade?.toLowerCase() === 'websocket' ? draining : undefined)
       done(101)
     })
-    upstreamRequest.once('response', (response) => {
+    squidRequest.once('response', (response) => {
       // The squid rejects the upgrade: forward its response.
       socket.write(rawHead(response, ['connection', 'close']))
       response.pipe(socket)
       done(response.statusCode ?? 502)
     })
-    upstreamRequest.once('timeout', () => upstreamRequest.destroy(new Error('timeout')))
-    upstreamRequest.once('error', () => done(isConnected ? 'interrupted' : 'unreachable'))
-    socket.once('close', () => upstreamRequest.destroy())
-    upstreamRequest.end()
+    squidRequest.once('timeout', () => squidRequest.destroy(new Error('timeout')))
+    squidRequest.once('error', () => done(isConnected ? 'interrupted' : 'unreachable'))
+    socket.once('close', () => squidRequest.destroy())
+    squidRequest.end()
   })
 }
 

@@ -7,6 +7,7 @@ const blockBatchSize = 50
 /** Number of ancestors sent to a caller on an abandoned branch, so that the caller finds the last common block. */
 const maxAncestors = 32
 
+/** The number and hash of a block. */
 export type BlockRef = { number: number; hash: string }
 
 /** The chain could not be read; the caller may retry. */
@@ -24,7 +25,7 @@ export class EvmDataset {
     this.#service = service
   }
 
-  /** Reads the latest block or the latest finalized one; null when there is none. */
+  /** Reads the latest block or the latest finalized one; null when the node reports none. */
   async head(tag: 'latest' | 'finalized'): Promise<BlockRef | null> {
     const [block] = await this.#call([['eth_getBlockByNumber', [tag, false]]])
     return refOf(block as RawBlock | null)
@@ -35,12 +36,16 @@ export class EvmDataset {
     return this.#service.pool.heads.nextPoll(timeoutMs)
   }
 
+  /** Reads the block with this number; null when the chain has none. */
   async block(number: number): Promise<BlockRef | null> {
     const [block] = await this.#call([['eth_getBlockByNumber', [hex(number), false]]])
     return refOf(block as RawBlock | null)
   }
 
-  /** Resolves to null when the caller's last block is on the chain; otherwise to the chain's blocks below `fromBlock`, oldest first. */
+  /**
+   * Resolves to null when the caller's last block is on the chain; otherwise to the chain's blocks below `fromBlock`,
+   * oldest first.
+   */
   async forkOf({ fromBlock, parentBlockHash }: EvmQuery): Promise<BlockRef[] | null> {
     if (!parentBlockHash || fromBlock === 0) return null
     const parent = await this.block(fromBlock - 1)
@@ -53,7 +58,8 @@ export class EvmDataset {
 
   /**
    * Yields the blocks up to `last` that match the query, in order, always with the first and the last block of the range.
-   * Ends early when the chain is reorganized. @throws ChainUnreadableError
+   * Ends early when the chain is reorganized.
+   * @throws ChainUnreadableError when the nodes do not respond, or the chain changes while it is being read
    */
   async *blocks(query: EvmQuery, last: number): AsyncGenerator<PortalBlock> {
     let parent: string | null = null

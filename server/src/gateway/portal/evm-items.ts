@@ -43,6 +43,7 @@ const receiptFields = [
   'l1BaseFeeScalar',
 ]
 
+/** Whether the query requests fields that are only in receipts. */
 export const needsReceipts = (query: EvmQuery): boolean =>
   receiptFields.some((field) => query.fields?.transaction?.[field] === true)
 
@@ -50,6 +51,7 @@ export const needsReceipts = (query: EvmQuery): boolean =>
 export const needsTransactions = (query: EvmQuery): boolean =>
   query.transactions.length > 0 || query.logs.some((r) => r.transaction)
 
+/** The items of one block that a query selects, in the order of the block. */
 export type SelectedItems = { logs: RawLog[]; transactions: RawTransaction[] }
 
 /** Selects the matching items of a block and the related items requested with them. */
@@ -108,6 +110,7 @@ export function portalBlock(
   }
 }
 
+/** Returns the fields that are always included and the requested ones. Converts the fields in `asNumber` to numbers. */
 function project(
   source: Record<string, unknown>,
   alwaysIncluded: readonly string[],

@@ -31,6 +31,7 @@ const TransactionRequest = z.object({
 export type TransactionRequest = z.output<typeof TransactionRequest>
 
 const height = z.number().int().nonnegative()
+/** Maximum number of log requests, and of transaction requests, in one query. */
 const maxRequests = 1_000
 
 export const EvmQuery = z
@@ -55,7 +56,7 @@ export const EvmQuery = z
   )
 export type EvmQuery = z.output<typeof EvmQuery>
 
-/** Items as nodes return them, limited to the fields used here. */
+/** A log as nodes return it. This type and the next ones have only the fields used here. */
 export type RawLog = {
   address: string
   topics: string[]
@@ -75,6 +76,7 @@ export type RawTransaction = {
 export type RawBlock = { number: string; hash: string; parentHash: string; transactions: (RawTransaction | string)[] }
 export type RawReceipt = { transactionIndex: string }
 
+/** Whether a log matches one request of a query. */
 export const doesLogMatch = (request: LogRequest, log: RawLog): boolean =>
   isAllowed(request.address, log.address) &&
   isAllowed(request.topic0, log.topics[0]) &&
@@ -82,6 +84,7 @@ export const doesLogMatch = (request: LogRequest, log: RawLog): boolean =>
   isAllowed(request.topic2, log.topics[2]) &&
   isAllowed(request.topic3, log.topics[3])
 
+/** Whether a transaction matches one request of a query. */
 export const doesTransactionMatch = (request: TransactionRequest, tx: RawTransaction): boolean =>
   isAllowed(request.to, tx.to ?? undefined) &&
   isAllowed(request.from, tx.from) &&

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 
-/** Functions that send responses. Each returns the number of bytes sent. */
+/** Functions that read requests and send responses. Those that send return the number of bytes sent. */
 
 const corsHeaders = { 'access-control-allow-origin': '*' }
 
@@ -54,6 +54,7 @@ export async function sendLines(
 }
 
 const unzip = promisify(gunzip)
+/** Maximum size of a request body, both as sent and unzipped. */
 const maxBytes = 2_000_000
 
 /** Parses the body as JSON; null when the body is invalid or too long. */

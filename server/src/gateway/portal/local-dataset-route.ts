@@ -7,10 +7,12 @@ import { readJson, sendJson, sendLines, sendText } from './http.ts'
 
 /** How long a request waits for the next block before it gets an empty response. */
 const newBlockWaitMs = 5_000
+/** Maximum time until such a request reads the head again. */
 const newBlockPollMs = 1_000
-/** Blocks per response of the archive protocol, which is not streamed. */
+/** Maximum number of blocks per response of the archive protocol, which is not streamed. */
 const archiveBlocks = 500
 
+/** A request for a local dataset. `path` is the part of the URL after the id of the dataset, without the query. */
 type LocalRequest = { req: IncomingMessage; res: ServerResponse; dataset: Dataset; blocks: EvmDataset; path: string }
 
 type Handler = (request: LocalRequest) => number | Promise<number>
@@ -67,7 +69,7 @@ async function readQuery(req: IncomingMessage, res: ServerResponse): Promise<Evm
 async function stream({ req, res, blocks }: LocalRequest, tag: 'latest' | 'finalized'): Promise<number> {
   const query = await readQuery(req, res)
   if (!query) return 0
-  const deadline = performance.now() + newBlockWaitMs
+  const deadlineMs = performance.now() + newBlockWaitMs
   for (;;) {
     const [head, fork] = [await blocks.head(tag), tag === 'latest' ? await blocks.forkOf(query) : null]
     if (fork) return sendJson(res, 409, { previousBlocks: fork })
@@ -78,7 +80,7 @@ async function stream({ req, res, blocks }: LocalRequest, tag: 'latest' | 'final
     }
     // Only a request for the block directly after the head waits.
     const isAtHead = head !== null && head.number + 1 === query.fromBlock
-    if (!isAtHead || performance.now() > deadline || res.destroyed) {
+    if (!isAtHead || performance.now() > deadlineMs || res.destroyed) {
       res.writeHead(204, { ...headers, 'access-control-allow-origin': '*' }).end()
       return 0
     }

@@ -117,7 +117,7 @@ test('a stream contains the matching items, the first and the last block, and th
   })
 })
 
-test('filters and ranges apply, and unsupported queries are rejected', async () => {
+test('a stream is limited to the filters and the range of its query, and unsupported queries are rejected', async () => {
   const unmatched = await stream('stream', { fromBlock: 1, toBlock: 3, logs: [{ address: [] }] })
   expect(unmatched.lines.map((l) => [l.header.number, l.logs])).toEqual([
     [1, undefined],

@@ -7,6 +7,7 @@ import { hashSecret } from '../../sealing/hash-secret.ts'
 import { codes, type RpcError } from './json-rpc.ts'
 import { TokenBucket } from './token-bucket.ts'
 
+/** The organization of an RPC token, with what decides whether its calls are admitted. */
 export type Account = {
   orgId: number
   isPlayground: boolean
@@ -14,16 +15,19 @@ export type Account = {
   cap: number | null
   /** Requests of `month` recorded in the database. */
   used: number
+  /** The first day of the month (`yyyy-MM-01`). */
   month: string
   monthEndsMs: number
   /** Why every call of this account is rejected; null when calls are allowed. */
   rejection: RpcRejection | null
   rate: TokenBucket
 }
+/** Why calls are rejected: the HTTP status and the JSON-RPC error. */
 export type RpcRejection = { status: number; error: RpcError }
 
 /** Maximum delay before a status change takes effect. Replaced tokens are evicted immediately by a notification. */
 const cacheMs = 5_000
+/** All accounts are evicted when this number of tokens is cached. */
 const maxCached = 10_000
 
 /** Finds the account of an RPC token. Accounts are read from the database and cached for a few seconds. */

@@ -46,7 +46,7 @@ export class Admission {
     this.#meter.count({ orgId: account.orgId, chain, version, method: notificationMethod }, true)
   }
 
-  /** Flushes pending counts. */
+  /** Stops listening for replaced tokens, and writes the pending counts. */
   async close(): Promise<void> {
     this.#accounts.close()
     await this.#meter.close()

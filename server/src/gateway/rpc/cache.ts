@@ -3,6 +3,7 @@ import type { DiskCache } from './disk-cache.ts'
 
 /** Longer keys are hashed: an eth_call may carry a contract's code. */
 const maxKeyLength = 200
+/** Longer responses are not cached. */
 const maxEntryBytes = 4_194_304
 /** Estimated memory of an entry in addition to its key and body. */
 const overheadBytes = 200
@@ -32,6 +33,7 @@ export class Cache {
     this.#disk = disk
   }
 
+  /** The estimated memory of all entries. */
   get bytes(): number {
     return this.#bytes
   }

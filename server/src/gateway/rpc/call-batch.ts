@@ -8,6 +8,7 @@ import { UpstreamError, type Upstream } from './upstream.ts'
 
 /** Batch responses up to this size are buffered in memory. If one is larger, each call is sent alone and its response is streamed. */
 const maxBatchBytes = 134_217_728
+/** Maximum number of nodes that a batch is sent to before its calls are sent alone. */
 const maxTries = 3
 
 /** Sends calls in as few requests as the nodes allow. Sends calls that one node cannot execute to others. Settles every call. */

@@ -11,11 +11,13 @@ export type Request = { method: string; params: unknown; policy: CallPolicy }
 
 /** Larger responses are streamed to their caller and not shared with others. */
 const maxBufferedBytes = 4_194_304
+/** Maximum number of nodes that a call is sent to, without the second nodes of hedged calls. */
 const maxTries = 4
 
 /** Error messages after which another node may succeed. */
 const transientErrors =
   /rate.?limit|too many requests|limit exceeded|exceeded.{0,30}(?:capacity|quota|limit|credits)|capacity exceeded|missing trie node|header not found|unknown block|block not found|state (?:is )?not (?:available|found)|state already discarded|pruned|not yet available|temporar|timed? ?out|try again|overloaded|internal error|upstream|service unavailable|no available/i
+/** Error messages about the call itself, which every node would return. */
 const callErrors =
   /revert|insufficient funds|nonce too|out of gas|invalid (?:argument|params|opcode)|gas required exceeds/i
 
@@ -25,7 +27,7 @@ type Attempt =
   | { kind: 'inconclusive'; outcome: Outcome; from: Upstream; maySendAgain: boolean }
 
 /**
- * Sends calls to the nodes of a pool: to the best node, also to a second one when the first is slow, and to others when it fails.
+ * Sends calls to the nodes of a pool: to the best node, to a second one as well when the first is slow, and to others when it fails.
  */
 export class UpstreamCaller {
   readonly #pool: Pool
@@ -57,6 +59,7 @@ export class UpstreamCaller {
     return lastOutcome ?? this.unavailableError(request.policy)
   }
 
+  /** Returns the error that explains why no node can execute a call. */
   unavailableError(policy: CallPolicy): Outcome {
     const { heads, chain } = this.#pool
     if (chain.upstreams.length === 0)
@@ -126,7 +129,7 @@ export function classify(outcome: Outcome, policy: CallPolicy, from: Upstream, p
     : { kind: 'conclusive', outcome, from }
 }
 
-/** Reads the outcome of a call from a node's response. @throws UpstreamError */
+/** Reads the outcome of a call from a node's response. @throws UpstreamError when it is not a JSON-RPC response */
 function readReply({ status, bytes, rest }: Reply): Outcome {
   if (status >= 300) {
     rest?.destroy()

@@ -9,7 +9,7 @@ import { Pool } from './pool.ts'
 import type { Block } from './upstream.ts'
 
 type CacheableCall = { method: string; params: unknown }
-/** A call to send to a node; `settle` receives its outcome. */
+/** A call to send to a node. `key`: its key in the cache. `settle` receives its outcome. */
 export type PendingCall = { request: Request; key: string | null; settle: (outcome: Outcome) => void }
 
 /**
@@ -81,7 +81,7 @@ export class ChainService {
     this.#headReads.set(tag, headRead)
     const block = await headRead.finally(() => this.#headReads.delete(tag))
     if (pool.heads.healthy.length === 0) return this.#upstreams.unavailableError(policy)
-    // No node reports finality: pass the call through unchanged.
+    // No node reports finality: the call is sent unchanged.
     if (!block) return this.#upstreams.call({ method, params, policy })
     const pinned = pool.protocol.pinToBlock(tag, block, Array.isArray(params) ? params : [])
     return 'json' in pinned ? { kind: 'result', json: Buffer.from(pinned.json) } : this.#execute(pinned)
@@ -90,7 +90,7 @@ export class ChainService {
   #cacheIfFinal(key: string, policy: CallPolicy, outcome: Outcome): void {
     if (outcome.kind !== 'result' || policy.cacheable === 'never') return
     const { json } = outcome
-    // Not cached are null, and an empty list for a block given by its hash: a later response may contain a result.
+    // Null is not cached, and neither is an empty list for a block given by its hash: a later response may contain a result.
     if (json.length <= 4 && (json.toString() === 'null' || (json.toString() === '[]' && policy.height === null))) return
     if (policy.cacheable === 'always' || this.#isFinal(policy, json)) this.#cache.set(key, json)
   }

@@ -3,8 +3,11 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Logger } from 'pino'
 
+/** Maximum delay of a write. */
 const flushMs = 250
+/** Maximum number of entries in memory that wait for the next write. */
 const maxUnwritten = 500
+/** How long a query waits for a lock of another gateway. */
 const busyMs = 2_000
 
 /**

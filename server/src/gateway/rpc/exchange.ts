@@ -4,6 +4,7 @@ import type { Dispatcher, Pool } from 'undici'
 /** A node's response: either all of it in `bytes`, or its beginning in `bytes` and the `rest` as a stream. */
 export type Reply = { status: number; bytes: Buffer; rest: Readable | null }
 
+/** A request to a node, in terms of undici. */
 export type ExchangeOptions = Omit<Dispatcher.DispatchOptions, 'origin'> & {
   signal?: AbortSignal | undefined
   /** Longer responses are returned as a stream before they have ended. */

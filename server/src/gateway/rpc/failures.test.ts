@@ -25,7 +25,7 @@ type Pair = {
   send: (method: string, params?: unknown[]) => ReturnType<typeof post>
 }
 
-/** Two nodes of one chain: `a` is preferred, `b` is the fallback. */
+/** Runs a test with a gateway for two nodes of one chain: `a` is preferred, `b` is the fallback. */
 async function withPair(run: (pair: Pair) => Promise<void>, upstream: Record<string, unknown> = {}): Promise<void> {
   const [a, b] = await Promise.all([startFaultyNode(devnet.rpcUrl), startFaultyNode(devnet.rpcUrl)])
   const t = await startRpcTestbed(

@@ -10,7 +10,9 @@ const defaultFinalityBlocks = 256
  * reverted blocks.
  */
 const rollbackAfterMs = 30_000
+/** Number of final blocks whose hashes are compared between nodes. */
 const maxFinalHashes = 512
+/** How far above its verified head a node may repeatedly claim a head without a fault. */
 const toleratedBlocks = 8
 
 /**
@@ -64,6 +66,7 @@ export class Heads {
     for (const wake of this.#waiting.splice(0)) wake()
   }
 
+  /** The nodes without a fault, in the order of the configuration. */
   get healthy(): Upstream[] {
     return this.#nodes.filter((n) => n.fault === null)
   }
@@ -73,6 +76,7 @@ export class Heads {
     return this.healthy.reduce((highest, n) => Math.max(highest, n.head?.number ?? -1), -1)
   }
 
+  /** The highest block that was served as the latest; −1 before there is one. */
   get servedLatest(): number {
     return this.#servedLatest?.number ?? -1
   }
@@ -91,7 +95,11 @@ export class Heads {
     clearTimeout(timer)
   }
 
-  /** Reads the node's head. Resolves to false when the node claims a block that it cannot return. @throws UpstreamError */
+  /**
+   * Reads the node's head again. Resolves to true if it is verified, and to false when the node claims a block that it
+   * cannot return.
+   * @throws UpstreamError
+   */
   async refresh(node: Upstream): Promise<boolean> {
     const claimed = await this.#protocol.claimedHead(node)
     if (node.head !== null && claimed <= node.head.number) return true

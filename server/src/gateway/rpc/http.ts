@@ -11,8 +11,9 @@ const preflightHeaders = {
   'access-control-max-age': '86400',
 }
 
-/** Longer results are written separately instead of being copied into one chunk with their envelope. */
+/** Maximum size of a result that is copied into one string with its envelope. Longer results are written as they are. */
 const maxCopiedBytes = 4_096
+/** A batch is written whenever this many characters of short results have been joined. */
 const maxChunkLength = 65_536
 
 /** Responds to a CORS preflight request. */
@@ -48,6 +49,7 @@ export function readText(req: IncomingMessage, maxBytes: number): Promise<string
   })
 }
 
+/** Sends an error as the response to the call with this id, which is JSON text. */
 export function sendError(res: ServerResponse, status: number, id: string, error: RpcError): void {
   sendText(res, status, errorText(id, error))
 }

@@ -11,13 +11,14 @@ import type { SocketCounts } from './sockets/metrics.ts'
 import { rejectWebSocket, Sockets, type Upgrade } from './sockets/sockets.ts'
 
 const maxBodyBytes = 5_000_000
+/** Maximum number of calls in a batch. */
 const maxBatch = 1_000
 
 export const createRpcRoute = (app: App, limits: Partial<SocketLimits> = {}): RpcRoute => new RpcRoute(app, limits)
 
 type AdmittedRequest = { service: ChainService; caller: Caller }
 
-/** The data plane of RPC: `/rpc/{chain}/{token}` (spec 2.11). */
+/** Serves JSON-RPC calls and WebSockets at `/rpc/{chain}/{token}` (spec 2.11). */
 export class RpcRoute {
   readonly #app: App
   readonly #services: Services

@@ -2,8 +2,9 @@
 
 export type RpcError = { code: number; message: string; data?: unknown }
 
-/** `id` is JSON text; null for a notification, which gets no response. */
+/** A valid call. `id` is JSON text; null for a notification, which gets no response. */
 export type Call = { id: string | null; method: string; params: unknown }
+/** An invalid call. `id` is JSON text, `null` if the call has no valid id. */
 export type Fault = { id: string; error: RpcError }
 
 /** Outcome of a call. `json` and `chunks` contain the JSON of the result as the node wrote it. */
@@ -28,12 +29,14 @@ export const codes = {
   unauthorized: -32001,
 } as const
 
+/** Returns the outcome for an error of the gateway itself. */
 export const gatewayError = (code: number, message: string): Outcome => ({
   kind: 'error',
   error: { code, message },
   isFromGateway: true,
 })
 
+/** The calls of one body, in their order. */
 export type Parsed = { isBatch: boolean; calls: (Call | Fault)[] }
 
 export const isFault = (call: Call | Fault): call is Fault => 'error' in call
@@ -75,5 +78,6 @@ function parseCall(value: unknown): Call | Fault {
 /** Returns the start of a response, up to its result. A `}` must follow the result. */
 export const resultHead = (id: string): string => `{"jsonrpc":"2.0","id":${id},"result":`
 
+/** Returns the response that reports an error. */
 export const errorText = (id: string, error: RpcError): string =>
   `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(error)}}`

@@ -1,5 +1,5 @@
 import type { App } from '../../app.ts'
-import { addUsage, type UsageRow } from '../../modules/rpc/index.ts'
+import { addRpcUsage, type RpcUsageRow } from '../../modules/rpc/index.ts'
 import { CounterBuffer } from '../counter-buffer.ts'
 import { HourlyNames } from '../hourly-names.ts'
 
@@ -7,22 +7,22 @@ const hourLengthMs = 3_600_000
 /** Bounds the number of rows, since callers choose versions and method names. */
 const maxNamesPerHour = 300
 
-type Totals = Awaited<ReturnType<typeof addUsage>>
+type Totals = Awaited<ReturnType<typeof addRpcUsage>>
 type RequestKey = { orgId: number; chain: string; method: string; version: string }
 
 /** Counts RPC requests by organization, chain, method, version and hour. */
 export class Meter {
   readonly #app: Pick<App, 'clock'>
-  readonly #buffer: CounterBuffer<UsageRow>
+  readonly #buffer: CounterBuffer<RpcUsageRow>
   readonly #pending = new Map<number, number>()
   readonly #names = new HourlyNames(maxNamesPerHour)
 
   /** `onWritten` receives the new totals of the database, and the requests by organization that this meter has just added. */
   constructor(app: App, onWritten: (totals: Totals, ownRequests: ReadonlyMap<number, number>) => void) {
     this.#app = app
-    this.#buffer = new CounterBuffer<UsageRow>({
+    this.#buffer = new CounterBuffer<RpcUsageRow>({
       write: async (rows) => {
-        const totals = await addUsage(app.db, rows)
+        const totals = await addRpcUsage(app.db, rows)
         const ownRequests = requestsByOrg(rows)
         onWritten(totals, ownRequests)
         this.#subtractPending(ownRequests)
@@ -69,7 +69,7 @@ export class Meter {
   }
 }
 
-function requestsByOrg(rows: readonly UsageRow[]): Map<number, number> {
+function requestsByOrg(rows: readonly RpcUsageRow[]): Map<number, number> {
   const byOrg = new Map<number, number>()
   for (const { orgId, requests } of rows) byOrg.set(orgId, (byOrg.get(orgId) ?? 0) + requests)
   return byOrg

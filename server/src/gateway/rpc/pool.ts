@@ -35,6 +35,7 @@ export class Pool {
     this.heads = new Heads(chain, this.protocol, this.upstreams, log)
   }
 
+  /** Whether the nodes are polled. */
   get isActive(): boolean {
     return this.#polling !== null
   }
@@ -113,13 +114,14 @@ export class Pool {
 
   /** Like `pick`, but waits up to three seconds for a node to catch up, recover, or be within its rate again. */
   async waitFor(policy: CallPolicy, method: string, tried?: ReadonlySet<Upstream>): Promise<Upstream | null> {
-    const deadline = performance.now() + headWaitMs
+    const deadlineMs = performance.now() + headWaitMs
     for (;;) {
       const upstream = this.pick(policy, method, tried)
       if (upstream) return upstream
-      const remainingMs = deadline - performance.now()
+      const remainingMs = deadlineMs - performance.now()
       const candidates = this.heads.healthy.filter((u) => !tried?.has(u))
       if (remainingMs <= 0 || candidates.length === 0) return null
+      // A node may be within its rate again before the next poll.
       await this.heads.nextPoll(Math.min(remainingMs, 100))
     }
   }

@@ -15,10 +15,13 @@ export type Services = {
   close: () => Promise<void>
 }
 
+/** Memory of the cache of all chains. */
 const memoryBytes = 67_108_864
+/** Interval at which the states of nodes are written to the database. */
 const reportMs = 1_000
 const servicesByApp = new WeakMap<App, { services: Services; users: number }>()
 
+/** Returns the services of the process; creates them for the first user. */
 export function openServices(app: App): Services {
   const shared = servicesByApp.get(app) ?? { services: createServices(app), users: 0 }
   servicesByApp.set(app, shared)
@@ -68,7 +71,10 @@ function createServices(app: App): Services {
   }
 }
 
-/** Writes node health to the database every second, for an API that may run in another process. Returns a function that stops this. */
+/**
+ * Writes node health to the database every second, for an API that may run in another process. Returns a function that
+ * stops this.
+ */
 function reportHealth(app: App, pools: () => Iterable<Pool>): () => void {
   const report = async () => {
     const observedAt = app.clock.now()

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eq } from '../../db/sql.ts'
 import { startDevnet, type Devnet } from '../../../../scripts/devnet/devnet.ts'
 import { findOrgByCode, quotaUsed } from '../../modules/orgs/index.ts'
-import { addUsage } from '../../modules/rpc/index.ts'
+import { addRpcUsage } from '../../modules/rpc/index.ts'
 import { rpcTokenOf } from '../../modules/rpc/tokens.ts'
 import { rpcUpstreamStates } from '../../modules/chains/tables.ts'
 import { rpcUsage } from '../../modules/rpc/tables.ts'
 import { rpcWatchChannel } from '../../modules/chains/index.ts'
 import { notify } from '../../db/notifications.ts'
-import { refreshRpcToken } from '../../modules/rpc/tokens.ts'
+import { replaceRpcToken } from '../../modules/rpc/tokens.ts'
 import { untilValue } from '../../testing/until.ts'
 import { call, post, startTestGateway, startRpcTestbed, type RpcTestbed } from './testbed.ts'
 
@@ -77,7 +77,7 @@ test('a playground that exceeds its monthly quota receives HTTP 429 with the id 
   if (!playground) throw new Error('There is no playground')
   const hour = t.clock.now()
   const requests = limits.playgroundRpcRequests - 3
-  await addUsage(t.app.db, [
+  await addRpcUsage(t.app.db, [
     { orgId: playground.id, chain: 'eth', method: 'eth_call', version: '', hour, requests, failures: 0 },
   ])
   const url = await urlOf(playground.id)
@@ -125,7 +125,7 @@ test('all gateways reject a replaced token immediately and accept the new one', 
     const oldToken = await rpcTokenOf(t.app, org.id)
     const urls = [t.gateway.urlOf('devnet', oldToken), second.urlOf('devnet', oldToken)]
     for (const url of urls) expect((await post(url, balance)).status).toBe(200)
-    const newToken = await refreshRpcToken(t.app, org.id)
+    const newToken = await replaceRpcToken(t.app, org.id)
     expect(await rpcTokenOf(t.app, org.id)).toBe(newToken)
     for (const url of urls)
       expect(

@@ -35,6 +35,7 @@ async function serve(
   }
 }
 
+/** A server with only the RPC route. */
 export type TestGateway = {
   urlOf: (chain: string, token: string) => string
   route: () => RpcRoute
@@ -42,6 +43,7 @@ export type TestGateway = {
   restart: () => Promise<void>
 } & Disposable
 
+/** Starts the server on a free port. */
 export async function startTestGateway(app: App, limits: Partial<SocketLimits> = {}): Promise<TestGateway> {
   let route: RpcRoute = createRpcRoute(app, limits)
   const targetOf = (req: IncomingMessage) => {
@@ -77,7 +79,10 @@ export type RpcTestbed = {
   gateway: TestGateway
 } & Disposable
 
-/** Starts a gateway with its own database and without the API: tests create organizations and tokens with functions of the modules. */
+/**
+ * Starts a gateway with its own database and without the API: tests create organizations and tokens with functions of
+ * the modules.
+ */
 export async function startRpcTestbed(
   env: Record<string, string> = {},
   rpcConfig: Record<string, unknown> = {},
@@ -108,6 +113,7 @@ type Call = { id: unknown; method: string; params: unknown[] }
 /** Returns the fault to inject for a call: null forwards the call, `delayMs` forwards it later, `down` breaks the connection. */
 export type NodeFault = (call: Call) => 'down' | { result: unknown } | { error: unknown } | { delayMs: number } | null
 
+/** A proxy that injects faults into the responses of a real node. */
 export type FaultyNode = {
   url: string
   /** URL of the real node. */
@@ -163,6 +169,7 @@ async function forward(target: string, call: Call): Promise<unknown> {
   return response.json()
 }
 
+/** One response; a batch is cast to it. */
 export type NodeReply = { id?: unknown; result?: unknown; error?: { code: number; message: string; data?: unknown } }
 
 /** Posts one call or a batch; returns status and parsed body. */
@@ -176,6 +183,7 @@ export async function post(url: string, body: unknown, headers: Record<string, s
   return { status: response.status, body: (text === '' ? null : JSON.parse(text)) as NodeReply, text }
 }
 
+/** Returns a JSON-RPC call. */
 export const call = (method: string, params: unknown[] = [], id: unknown = 1) => ({
   jsonrpc: '2.0',
   id,

@@ -6,6 +6,7 @@ import type { RpcError } from './json-rpc.ts'
 import { readResponse } from './raw-json.ts'
 import { TokenBucket } from './token-bucket.ts'
 
+/** The number and hash of a block; the hash is empty on chains whose nodes do not return it. */
 export type Block = { number: number; hash: string }
 
 /** A node did not respond, or not with JSON-RPC. `wasSent`: the node may have received and executed the call. */
@@ -18,11 +19,13 @@ export class UpstreamError extends Error {
   }
 }
 
+/** Maximum number of connections to one node. */
 const maxConnections = 64
 const connectTimeoutMs = 5_000
 const responseTimeoutMs = 30_000
 /** Timeout of the gateway's own queries, which are cheap. */
 const probeTimeoutMs = 5_000
+/** Error codes of connections that failed before the call was sent. */
 const notSentCodes = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -43,7 +46,9 @@ type PostOptions = {
 export class Upstream {
   readonly settings: UpstreamSettings
   readonly breaker = new Breaker()
+  /** Removes the node's URL and keys from an error. */
   readonly redact: ReturnType<typeof redactor>
+  /** Limits the calls to the node; null if they are not limited. */
   readonly rate: TokenBucket | null
   /** The chain that the node serves; null until it has been read. */
   identity: string | null = null
@@ -57,6 +62,7 @@ export class Upstream {
   failedHeadChecks = 0
   /** False once the node has responded to a batch with something other than an array. */
   acceptsBatches = true
+  /** The number of requests that the node has not responded to. */
   inFlight = 0
   readonly #latencies = new Map<string, Latencies>()
   readonly #pool: Pool
@@ -93,11 +99,15 @@ export class Upstream {
   /** Latencies of all methods, for display. */
   readonly latency = new Latencies()
 
-  /** Whether the node may receive a call that needs this height: its head is high enough, its breaker closed, its rate not used up. */
+  /**
+   * Whether the node may receive a call that needs this height: its head is high enough, its breaker closed, its rate
+   * not used up.
+   */
   isAvailable(minHeight: number): boolean {
     return (this.head?.number ?? -1) >= minHeight && this.breaker.isClosed && !(this.rate && this.rate.waitMs() > 0)
   }
 
+  /** Records a response and its latency. */
   recordResponse(kind: string, elapsedMs: number): void {
     this.latencies(kind).add(elapsedMs)
     this.latency.add(elapsedMs)

@@ -18,6 +18,7 @@ import { defaultHoldingLimits, type HoldingLimits } from '../held-requests.ts'
 /** A server at the endpoint of a container's port. */
 export type TestSquidServer = { server: Server; close: () => Promise<void> }
 
+/** A gateway, and functions that create and serve versions. */
 export type GatewayTestbed = {
   t: TestApp
   org: TestOrg
@@ -28,6 +29,7 @@ export type GatewayTestbed = {
   startAnother: () => Promise<{ gateway: { close: () => Promise<void> }; url: string }>
   /** Creates a version and waits until the gateway routes to it. The test starts its containers with `serve`. */
   createVersion: (spec?: VersionSpec) => Promise<SquidRow>
+  /** Starts a server in place of a container, by default of the api of the current generation. */
   serve: (squid: SquidRow, listener: RequestListener, options?: ServeOptions) => Promise<TestSquidServer>
   /** Updates the version and notifies gateways, as the deploy engine does; without a change it only notifies. */
   updateVersion: (squid: SquidRow, change?: Partial<SquidRow>) => Promise<void>
@@ -36,7 +38,7 @@ export type GatewayTestbed = {
 
 type ServeOptions = { container?: string; port?: number; generation?: number }
 
-/** A gateway with its own database, in front of servers on unix sockets that tests start as needed. */
+/** Starts a gateway with its own database, in front of servers on unix sockets that tests start as needed. */
 export async function openGatewayTestbed(
   options: TestAppOptions = {},
   limits: Partial<HoldingLimits> = { maxWaitMs: 300 },

@@ -6,7 +6,7 @@ import { retentionJobs } from '../../startup/retention.ts'
 import type { TestOrg } from '../../testing/index.ts'
 import { runJob } from '../../testing/run-job.ts'
 import { addIngressMinutes, bucketCount, bucketOf } from '../metrics/index.ts'
-import { addUsage } from '../rpc/index.ts'
+import { addRpcUsage } from '../rpc/index.ts'
 import { deleteSquid, sealWorkload, setLastDeploy, updateSquid, type SquidRow } from '../versions/index.ts'
 import { makeVersion, specOf, workloadOf } from '../versions/testing/make-version.ts'
 import { metricsPort } from '../containers.ts'
@@ -40,7 +40,7 @@ const version = (name: string, behaviour: SimBehaviour) =>
 const replace = (squid: SquidRow, behaviour: SimBehaviour) =>
   testApp.runtime.apply(workloadOf(squid, [specOf('eth', metricsPort, behaviour)]))
 
-/** Gives the version an RPC URL of our gateway, which identifies its chain. */
+/** Gives the version an RPC URL of the gateway, from which its chain is known. */
 async function setChain(squid: SquidRow, chain: string): Promise<void> {
   const env = { RPC_URL: `http://localhost:4001/rpc/${chain}/shoal_rpc_${'x'.repeat(32)}` }
   const workload = workloadOf(squid, [{ ...specOf('eth', metricsPort, {}), env }])
@@ -82,7 +82,7 @@ test('every kind of alert opens once while its cause exists, and ends afterwards
   })
   const hour = new Date('2026-01-15T11:00:00Z')
   const use = (requests: number) =>
-    addUsage(app.db, [{ orgId: org.id, chain: 'eth', method: 'm', version: '', hour, requests, failures: 0 }])
+    addRpcUsage(app.db, [{ orgId: org.id, chain: 'eth', method: 'm', version: '', hour, requests, failures: 0 }])
   await use(950)
   await testApp.t.make.status(org, 'PAYMENT_ISSUES')
   await testApp.advance(minutes(3))

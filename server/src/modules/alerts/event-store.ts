@@ -9,14 +9,14 @@ import { alertEvents, alertMutes } from './tables.ts'
 
 export type EventRow = typeof alertEvents.$inferSelect
 
-/** The ids of the versions that the alerts are about, without duplicates. Some may have been deleted. */
+/** Returns the ids of the versions that the alerts are about, without duplicates. Some versions may have been deleted. */
 export const squidIdsOf = (rows: readonly (EventRow | null)[]): number[] => [
   ...new Set(rows.flatMap((row) => row?.squidId ?? [])),
 ]
 
 const maxListedAlerts = 500
 
-/** The open alerts of an organization: critical ones first, then newest first. */
+/** Returns at most 500 open alerts of an organization: critical ones first, each newest first. */
 export async function listOpenAlerts(db: Db, orgId: number): Promise<EventRow[]> {
   return await db
     .select()
@@ -31,6 +31,7 @@ export async function listAllOpenAlerts(db: Db): Promise<EventRow[]> {
   return await db.select().from(alertEvents).where(isNull(alertEvents.endedAt))
 }
 
+/** Which alerts to list: those with ids below `beforeId`, at most `limit`, and with `isEnded` only those that have ended. */
 export type HistoryPage = { beforeId?: number | undefined; isEnded: boolean; limit: number }
 
 /** Returns alerts of an organization, newest first. */
@@ -72,7 +73,10 @@ export async function listOrgsWithPaymentIssues(db: Db): Promise<{ orgId: number
     .where(and(isNull(orgs.deletedAt), inArray(orgs.status, ['PAYMENT_ISSUES', 'IN_DEBT', 'TERMINATED'])))
 }
 
-/** Deletes alerts that ended before `at`, with their deliveries, and mutes that expired before `at`. Returns the number of deleted rows. */
+/**
+ * Deletes alerts that ended before `at`, with their deliveries, and mutes that expired before `at`. Returns the number
+ * of deleted rows.
+ */
 export async function deleteEndedAlertsBefore(db: Db, at: Date): Promise<number> {
   const events = await deleteInBatches(db, alertEvents, sql`ended_at < ${at.toISOString()}`)
   return events + (await deleteInBatches(db, alertMutes, sql`until < ${at.toISOString()}`))

@@ -2,7 +2,7 @@ import type { AlertEvent, AlertMute, AlertSquid } from '@shoal/contract'
 import type { EventRow } from './event-store.ts'
 import type { MuteRow } from './mute-store.ts'
 
-/** `existing`: ids of the versions that still exist. */
+/** Returns an alert as the API does. `existing`: the ids of the versions that still exist. */
 export const presentEvent = (row: EventRow, existing: ReadonlySet<number>): AlertEvent => ({
   id: row.id,
   severity: row.severity,
@@ -14,7 +14,7 @@ export const presentEvent = (row: EventRow, existing: ReadonlySet<number>): Aler
   isMuted: row.isMuted,
 })
 
-/** The kind of an alert, and the version and container that it is about. */
+/** Returns the kind of an alert, and the version and container that it is about. */
 export function presentSubject(row: EventRow, existing: ReadonlySet<number>) {
   const squid = squidOf(row)
   return {
@@ -32,6 +32,7 @@ export const presentMute = (row: MuteRow): AlertMute => ({
   createdBy: row.createdBy,
 })
 
+/** Returns the version of an alert or a mute; null if it is about the organization or all versions. */
 export function squidOf({ squidId, squidName, squidSlot }: EventRow | MuteRow): AlertSquid | null {
   return squidId === null ? null : { id: squidId, name: squidName ?? '', slot: squidSlot ?? '' }
 }

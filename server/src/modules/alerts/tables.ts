@@ -86,6 +86,7 @@ export const alertMutes = pgTable(
   (t) => [index('alert_mutes_org').on(t.orgId)],
 )
 
+/** The destinations of an organization's notifications. */
 export const alertChannels = pgTable(
   'alert_channels',
   {
@@ -120,6 +121,7 @@ export const alertDeliveries = pgTable(
       .references(() => alertChannels.id, { onDelete: 'cascade' }),
     /** Null for a test message. */
     eventId: bigId().references(() => alertEvents.id, { onDelete: 'cascade' }),
+    /** Whether the message is about the opening or the end of the alert, or is a test. */
     what: text({ enum: deliverySubjects }).notNull(),
     label: text().notNull(),
     /** The message as it was when the alert changed; a replay sends it unchanged. */

@@ -19,15 +19,15 @@ import { mergeSquids } from './receipts/receipt.ts'
  * emails them. When all invoices are paid, or all attempts have failed, deletes the cards and marks the organization as settled,
  * so that its row may be removed.
  */
-export async function settleDeleted(app: App, book: PriceBook, provider: PaymentProvider): Promise<void> {
+export async function settleDeletedOrgs(app: App, book: PriceBook, provider: PaymentProvider): Promise<void> {
   const meter = await readMeter(app.db)
   for (const orgId of await listUnsettledDeletedOrgs(app.db, meter?.recordedUntilMs ?? 0))
-    await settleOne(app, book, provider, orgId).catch((error: unknown) =>
+    await settleOrg(app, book, provider, orgId).catch((error: unknown) =>
       app.log.error({ err: error, orgId }, 'failed to settle a deleted organization'),
     )
 }
 
-async function settleOne(app: App, book: PriceBook, provider: PaymentProvider, orgId: number): Promise<void> {
+async function settleOrg(app: App, book: PriceBook, provider: PaymentProvider, orgId: number): Promise<void> {
   const months = await listOpenMonths(app.db, orgId)
   for (const month of months) await closeMonth(app, book, orgId, month)
   if (months.length > 0) {

@@ -3,7 +3,7 @@ import { every } from '../../db/every.ts'
 import { measured } from '../../health/loops.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
 import { applyHibernations, enforceLimits } from './limits/enforce.ts'
-import { settleDeleted } from './final-settlement.ts'
+import { settleDeletedOrgs } from './final-settlement.ts'
 import { meterTick } from './metering/meter.ts'
 import { retryDueCharges } from './payments/collect.ts'
 import { providerOf } from './payments/provider-of.ts'
@@ -12,7 +12,10 @@ import { closeMonths } from './receipts/months.ts'
 
 const intervalMs = 15_000
 
-/** Starts the loop that meters usage, enforces caps, closes months, charges invoices and updates statuses. Only the leader runs it. */
+/**
+ * Starts the loop that meters usage, enforces caps, closes months, charges invoices and updates statuses. Only the
+ * leader runs it.
+ */
 export function startBilling(app: App): LeaderHandle {
   const round = billingRound(app)
   return runAsLeader(app.database, app.log, 'billing', async (_, signal) => {
@@ -30,7 +33,7 @@ export function billingRound(app: App): (signal?: AbortSignal) => Promise<void> 
     caps: () => enforceLimits(app, book),
     'closing months': () => closeMonths(app, book),
     charging: () => retryDueCharges(app, provider),
-    'settling deleted organizations': () => settleDeleted(app, book, provider),
+    'settling deleted organizations': () => settleDeletedOrgs(app, book, provider),
     hibernation: () => applyHibernations(app),
   }
   return async (signal) => {

@@ -27,10 +27,11 @@ export const billingAccounts = pgTable(
       .references(() => orgs.id, { onDelete: 'cascade' }),
     /** The id of the customer at the provider. */
     customerId: text(),
-    /** Set by the operator; applies to all usage of the organization. */
+    /** The discount that the operator set; applies to all usage of the organization. */
     discountPercent: numeric({ precision: 5, scale: 2 }).notNull().default('0'),
     spendCapUsd: numeric({ precision: 12, scale: 2 }),
     atCap: text({ enum: atCapActions }).notNull().default('stop_deploys'),
+    /** The names of squids, in the order in which the cap hibernates them. */
     hibernateOrder: jsonb().$type<string[]>().notNull().default([]),
     rpcRequestsCap: bigId(),
     /** The highest cap warning that was emailed in `warnedMonth`, in percent. */
@@ -45,6 +46,7 @@ export const billingAccounts = pgTable(
   (t) => enumChecks('billing_accounts', t),
 )
 
+/** The cards and Link accounts of organizations. */
 export const paymentMethods = pgTable(
   'payment_methods',
   {
@@ -104,7 +106,7 @@ export const usageRecords = pgTable(
     /** Start of the hour, which determines the prices. */
     hour: time().notNull(),
     part: integer().notNull(),
-    /** ms, byte-ms or requests. */
+    /** Milliseconds for programs, bytes multiplied by milliseconds for storage, or a number of requests. */
     quantity: numeric({ precision: 40, scale: 0 }).notNull(),
     /** The month of the receipt as `yyyy-MM`: the month of `hour`, or the first open month if that month is closed. */
     month: text().notNull(),
@@ -137,6 +139,7 @@ export const invoices = pgTable(
   },
   (t) => [uniqueIndex('invoices_org_month').on(t.orgId, t.month)],
 )
+/** The customer on an invoice. */
 export type InvoiceCustomer = {
   code: string
   name: string

@@ -5,7 +5,7 @@ import { msPerBlockOf, msPerMoveOf, nextBlockRate, unknownBlockRate } from './bl
 const startMs = Date.parse('2026-01-15T12:00:00Z')
 const at = (seconds: number) => new Date(startMs + seconds * 1000)
 
-/** Observes a chain with a block every 12 seconds, once every 5 seconds. */
+/** Observes a chain, whose blocks are 12 seconds apart, every 5 seconds. Times are in seconds since the start. */
 function observe(seconds: number, from = 0, last?: ChainHead): ChainHead | undefined {
   let head = last
   for (let s = from; s <= from + seconds; s += 5)

@@ -15,10 +15,10 @@ export type ChainHead = {
 
 /** Nodes may differ by some blocks. If the head is lower than before by more than this number, the chain was reset. */
 const toleratedBlocks = 100
-/** Moves across a longer gap in observations do not count for the block rate. */
+/** The block rate ignores a move after a longer gap in observations. */
 const maxGapMs = minutes(1)
 
-/** Returns the head after an observation. */
+/** Returns the head after an observation at `now`; `last` is the head before, undefined for the first observation. */
 export function nextHead(
   last: ChainHead | undefined,
   { chain, headBlock, finalBlock }: Pick<ChainHead, 'chain' | 'headBlock' | 'finalBlock'>,

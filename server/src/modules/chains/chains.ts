@@ -17,7 +17,9 @@ export type Chain = {
   isInManifests: boolean
   /** Null for chains that are not EVM chains. Nodes that report another id are not used. */
   chainId: number | null
+  /** The distance between the head and the newest final block if nodes do not report finality; null if unknown. */
   finalityBlocks: number | null
+  /** The interval of head checks. */
   headPollMs: number
   upstreams: UpstreamSettings[]
 }

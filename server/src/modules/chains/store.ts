@@ -27,8 +27,8 @@ export async function saveHeads(db: Db, heads: ChainHead[]): Promise<void> {
 }
 
 /**
- * Returns the highest head and final block that healthy nodes report, by chain. Omits chains that no gateway has checked since
- * `since`.
+ * Returns the highest head and final block that healthy nodes report, by chain. Omits chains without a healthy node that a gateway
+ * has checked since `since`.
  */
 export async function selectObservedHeads(db: Db, chains: string[], since: Date) {
   const t = rpcUpstreamStates
@@ -60,6 +60,7 @@ export async function saveUpstreamStates(db: Db, rows: UpstreamStateRow[]): Prom
     })
 }
 
+/** Returns the states of the upstreams of a chain that a gateway checked since `since`, ordered by name. */
 export function listUpstreamStates(db: Db, chain: string, since: Date): Promise<UpstreamStateRow[]> {
   return db
     .select()

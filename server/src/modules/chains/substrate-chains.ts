@@ -46,6 +46,7 @@ export const substrateTitles: Record<string, string> = {
   zeitgeist: 'Zeitgeist',
 }
 
+/** The ids of those networks that are testnets. */
 export const substrateTestnets: ReadonlySet<string> = new Set([
   'aleph-zero-testnet',
   'asset-hub-rococo',

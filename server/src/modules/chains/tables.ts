@@ -1,7 +1,7 @@
 import { bigId, boolean, integer, jsonb, pgTable, primaryKey, text, time } from '../../db/columns.ts'
 import { unknownBlockRate, type BlockRate } from './block-rate.ts'
 
-/** The last state of each upstream that a gateway observed. A missing or old row means that no gateway checks the upstream. */
+/** The last state that a gateway observed of each upstream. A missing or old row means that no gateway checks the upstream. */
 export const rpcUpstreamStates = pgTable(
   'rpc_upstream_states',
   {

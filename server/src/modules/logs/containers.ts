@@ -12,6 +12,7 @@ const legacyNames = new Map([
   ['db-migrate', 'init'],
 ])
 
+/** The containers that a query selects: those in `names` and, with `allProcessors`, every processor. */
 export type ContainerFilter = { names: string[]; allProcessors: boolean }
 
 /**

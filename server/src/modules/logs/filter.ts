@@ -13,6 +13,7 @@ export type LogFilter = {
 
 type FilterQuery = { level?: string[] | undefined; container?: string[] | undefined; search?: string | undefined }
 
+/** Returns the filter that the parameters of a query describe. */
 export const filterOf = ({ level = [], container = [], search = '' }: FilterQuery): LogFilter => ({
   levels: level.length > 0 ? parseLevels(level) : null,
   containers: container.length > 0 ? parseContainers(container) : null,
@@ -31,5 +32,5 @@ export function matches(filter: LogFilter, line: Line): boolean {
   return filter.search === null || foldCase(textOf(line)).includes(foldCase(filter.search))
 }
 
-/** The text that searches match; the same in SQL is `searchedText`. */
+/** Returns the text that searches match; the same in SQL is `searchedText`. */
 export const textOf = ({ ns, message, fields }: Line) => [ns, message, fields].filter((part) => part !== null).join(' ')

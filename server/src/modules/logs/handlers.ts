@@ -54,20 +54,20 @@ export function logsHandlers(app: App): Handlers<Contract['logs']> {
   }
 }
 
-/** @throws Refusal 400 */
+/** Returns the time range of a query. @throws Refusal 400 for a time that is not an ISO time */
 const timesOf = ({ from, to }: { from?: string | undefined; to?: string | undefined }) => ({
   fromMs: from ? timeParam('from', from) : null,
   toMs: to ? timeParam('to', to) : null,
 })
 
-/** @throws Refusal 400 */
+/** Parses a time. @throws Refusal 400 naming the parameter */
 function timeParam(name: string, text: string): number {
   const ms = Date.parse(text)
   if (Number.isNaN(ms)) throw invalidField(name, 'Must be an ISO time')
   return ms
 }
 
-/** @throws Refusal 400 */
+/** Parses the position after which the next page begins. @throws Refusal 400 for text that no page returned */
 function parseNextPage(text: string): LinePosition {
   const [, atMs, seq] = /^(-?\d{1,16})\.(\d{1,16})$/.exec(text) ?? []
   if (atMs === undefined || seq === undefined)

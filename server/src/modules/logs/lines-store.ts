@@ -3,7 +3,10 @@ import type { Db } from '../../db/database.ts'
 import { nonProcessors } from './containers.ts'
 import type { LogFilter } from './filter.ts'
 
-/** A line as stored in the database. */
+/**
+ * A line as stored in the database. `seq`: its number within the version. `ns`: its namespace. `fields`: its other
+ * fields as JSON.
+ */
 export type StoredLine = {
   seq: number
   atMs: number
@@ -14,7 +17,7 @@ export type StoredLine = {
   fields: string | null
 }
 
-/** Notified with the comma-separated ids of versions that have new lines. */
+/** The channel of the notifications that versions have new lines. The payload is their ids, separated by commas. */
 export const logsChannel = 'shoal_logs'
 
 /** A range of lines in order of arrival, both ends included. */
@@ -23,6 +26,7 @@ export type SeqRange = { firstSeq: number; lastSeq: number }
 /** The text that searches match: all displayed parts of a line. Bloom filters are built from the same text. */
 export const searchedText = `concat_ws(' ', ns, message, fields)`
 
+/** SQL of the column `at` in epoch milliseconds. */
 export const atMs = `(extract(epoch from at) * 1000)::float8`
 
 const lineColumns = sql.raw(`seq, ${atMs} as "atMs", level, container, ns, message, fields`)
@@ -35,6 +39,7 @@ export async function findStream(db: Db, squidId: number): Promise<{ lastSeq: nu
   return rows[0] ?? null
 }
 
+/** Returns the number of the last line of each version that has lines. */
 export async function lastSeqs(db: Db, squidIds: number[]): Promise<Map<number, number>> {
   const { rows } = await db.execute<{ squidId: number; lastSeq: number }>(
     sql`select squid_id as "squidId", last_seq as "lastSeq" from log_streams where squid_id = any(${sql.param(squidIds)}::bigint[])`,
@@ -42,7 +47,7 @@ export async function lastSeqs(db: Db, squidIds: number[]): Promise<Map<number, 
   return new Map(rows.map((row) => [row.squidId, row.lastSeq]))
 }
 
-/** Returns when a line was written, in epoch milliseconds; null when it does not exist or was dropped. */
+/** Returns when a line was written, in epoch milliseconds; null when it does not exist, or was deleted with its day. */
 export async function findTimeOf(db: Db, squidId: number, seq: number): Promise<number | null> {
   const { rows } = await db.execute<{ atMs: number }>(
     sql`select ${sql.raw(atMs)} as "atMs" from log_lines where squid_id = ${squidId} and seq = ${seq}`,
@@ -64,6 +69,7 @@ export type Direction = 'asc' | 'desc'
 /** A position in the order by time, then arrival. */
 export type LinePosition = { atMs: number; seq: number }
 
+/** Which lines to read. */
 export type LineQuery = {
   squidId: number
   ranges: SeqRange[]

@@ -14,17 +14,18 @@ import {
   type SeqRange,
   type StoredLine,
 } from './lines-store.ts'
-import { hasOwnDatabase } from './move/logs-database.ts'
+import { hasSeparateDatabase } from './move/logs-database.ts'
 import { findMove } from './move/state-store.ts'
 
 /** Reads logs from the database of logs, and from that of the control plane while earlier lines are moved. */
 export type LogReader = {
+  /** Returns a page of matching lines. */
   history: (query: HistoryQuery) => Promise<HistoryPage>
   /** Returns the next lines in order of arrival. */
   after: (squidId: number, query: PartQuery) => Promise<{ lines: StoredLine[]; hasMore: boolean }>
   /** Returns the number of the last line of each version that has lines. */
   lastSeqs: (squidIds: number[]) => Promise<Map<number, number>>
-  /** Returns when a line was written; null when it does not exist or was dropped. */
+  /** Returns when a line was written; null when it does not exist, or was deleted with its day. */
   timeOf: (squidId: number, seq: number) => Promise<number | null>
   /** Returns the number of lines in a range that match the filter. */
   count: (squidId: number, range: SeqRange, filter: LogFilter) => Promise<number>
@@ -32,20 +33,20 @@ export type LogReader = {
 
 type ReaderApp = Pick<App, 'config' | 'db' | 'logsDatabase'>
 
-const awayMessage =
+const unavailableMessage =
   'The logs cannot be shown, because their database does not respond. New lines are kept and appear when it responds again.'
 
-/** Creates the reader of this process. Its methods fail with Refusal 405 while an own database of logs does not respond. */
+/** Creates the reader of this process. Its methods fail with Refusal 405 while a separate database of logs does not respond. */
 export function createReader(app: ReaderApp): LogReader {
   const databasesOf = createDatabaseList(app)
-  /** Reads each database, the earlier one first: what was moved in the meantime is then in the other one. */
+  /** Reads each database, that of the earlier lines first: lines that are moved in the meantime are then in the second. */
   const readAll = async <T>(read: (db: Db) => Promise<T>): Promise<T[]> => {
     const results: T[] = []
     for (const db of await databasesOf()) {
       try {
         results.push(await read(db))
       } catch (error) {
-        if (db !== app.db && isUnavailable(error)) throw refuse('LOGS_UNAVAILABLE', awayMessage)
+        if (db !== app.db && isUnavailable(error)) throw refuse('LOGS_UNAVAILABLE', unavailableMessage)
         throw error
       }
     }
@@ -57,7 +58,7 @@ export function createReader(app: ReaderApp): LogReader {
     lastSeqs: async (squidIds) => mergeLast(await readAll((db) => lastSeqs(db, squidIds))),
     timeOf: async (squidId, seq) =>
       (await readAll((db) => findTimeOf(db, squidId, seq))).find((ms) => ms !== null) ?? null,
-    // While lines are moved, both may have a line.
+    // While lines are moved, both databases may have the same line.
     count: async (squidId, range, filter) =>
       Math.max(0, ...(await readAll((db) => countLines(db, squidId, range, filter)))),
   }
@@ -67,10 +68,10 @@ export function createReader(app: ReaderApp): LogReader {
 function createDatabaseList(app: ReaderApp): () => Promise<Db[]> {
   let isMoved = false
   return async () => {
-    if (!hasOwnDatabase(app)) return [app.db]
+    if (!hasSeparateDatabase(app)) return [app.db]
     if (isMoved) return [app.logsDatabase.db]
     const move = await findMove(app.db)
-    // Until the worker has prepared the own database, all lines are in the control plane.
+    // Until the worker has prepared the separate database, all lines are in the control plane.
     if (!move) return [app.db]
     isMoved = move.isMoved
     return isMoved ? [app.logsDatabase.db] : [app.db, app.logsDatabase.db]
@@ -79,12 +80,15 @@ function createDatabaseList(app: ReaderApp): () => Promise<Db[]> {
 
 /** Returns the database that new lines go to. */
 export async function databaseOfNewLines(app: ReaderApp): Promise<Db> {
-  return hasOwnDatabase(app) && (await findMove(app.db)) ? app.logsDatabase.db : app.db
+  return hasSeparateDatabase(app) && (await findMove(app.db)) ? app.logsDatabase.db : app.db
 }
 
 type Part = { lines: StoredLine[]; hasMore: boolean }
 
-/** Merges the next lines of several databases. A line may be in more than one. Stops where one of them may have more. */
+/**
+ * Merges the next lines of several databases. A line may be in more than one database. Stops where one of them may have
+ * more lines.
+ */
 function mergeParts(parts: Part[], limit: number): Part {
   const [only] = parts
   if (only && parts.length === 1) return only

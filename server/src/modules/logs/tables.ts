@@ -10,11 +10,14 @@ export const logCursors = pgTable('log_cursors', {
   position: text().notNull(),
 })
 
-/** Notices of `squid_notices` that are in a log but not deleted yet, so that none is stored twice: the tables may be in two databases. */
+/**
+ * Notices of `squid_notices` that are in a log but not deleted yet, so that none is stored twice: the tables may be in
+ * two databases.
+ */
 export const logNotices = pgTable('log_notices', { id: bigId().primaryKey() })
 
 /**
- * Has a row once the logs are in a database of their own (`move/`); the trigger of `log_streams` then refuses writes here. Only in
+ * Has a row once the logs are in their own database (`move/`); the trigger of `log_streams` then refuses writes here. Only in
  * the database of the control plane.
  */
 export const logDatabases = pgTable('log_databases', {
@@ -38,7 +41,10 @@ export const logStreams = pgTable('log_streams', {
   quotaReportedOn: date(),
 })
 
-/** How many bytes the versions of an organization stored on a UTC day, including versions that were deleted. Rows of past days are deleted. */
+/**
+ * How many bytes the versions of an organization stored on a UTC day, including versions that were deleted. Rows of
+ * past days are deleted.
+ */
 export const logOrgUsage = pgTable('log_org_usage', {
   orgId: bigId().primaryKey(),
   day: date().notNull(),

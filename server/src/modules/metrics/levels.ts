@@ -4,8 +4,8 @@ import type { Config } from '../../config/config.ts'
 import { dayOf, days, hours, minutes } from '../../clock.ts'
 
 /**
- * Resolutions from fine to coarse. Each level except the first is computed from the previous one. Samples (every 15 seconds), minutes and
- * hours are partitioned by day, so that expired days can be dropped cheaply.
+ * Resolutions from fine to coarse. Each level except the first of its family is computed from the previous one. Samples
+ * (every 15 seconds), minutes and hours are partitioned by day, so that expired days can be dropped cheaply.
  */
 export type Level = 'samples' | 'minutes' | 'hours' | 'days' | 'months'
 
@@ -14,6 +14,7 @@ export type Family = 'container' | 'ingress'
 
 export const tableOf = (family: Family, level: Level): string => `${family}_${level}`
 
+/** The roll-ups of each family, from fine to coarse: the level `to` is computed from the level `from` by `unit` of time. */
 export const coarserLevels = {
   container: [
     { from: 'samples', to: 'minutes', unit: 'minute' },
@@ -28,6 +29,7 @@ export const coarserLevels = {
   ],
 } as const satisfies Record<Family, { from: Level; to: Level; unit: string }[]>
 
+/** The level that a chart with this bucket size is read from. */
 export const levelOfGroup: Record<TimeGroup, Level> = { Minute: 'minutes', Hour: 'hours', Day: 'days', Month: 'months' }
 
 /** Returns the number of days for which a level is kept; months are kept forever. */
@@ -40,7 +42,7 @@ export function retentionDays(config: Config, level: Exclude<Level, 'months'>): 
   }[level]
 }
 
-/** Whether a level still has the data of a time. */
+/** Returns whether a level still has the data of a time, in milliseconds since 1970. */
 export type RetentionCheck = (level: Level, atMs: number) => boolean
 
 export const isKept =
@@ -48,5 +50,5 @@ export const isKept =
   (level, atMs) =>
     level === 'months' || atMs >= Date.parse(dayOf(clock.now().getTime() - days(retentionDays(config, level))))
 
-/** The length of a bucket of each level, except months. */
+/** The length of a bucket of each level in milliseconds, except months. */
 export const levelMs = { samples: 15_000, minutes: minutes(1), hours: hours(1), days: days(1) }

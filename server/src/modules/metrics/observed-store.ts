@@ -3,6 +3,10 @@ import type { Db } from '../../db/database.ts'
 import type { Range } from './range.ts'
 import { selectAtMs } from './usage/usage-store.ts'
 
+/**
+ * The progress of a processor at one time. `blocks` is the number of blocks that it indexed since the previous sample;
+ * null if unknown.
+ */
 export type ProgressSample = { atMs: number; lastBlock: number; chainHeight: number; blocks: number | null }
 
 export async function selectProgress(
@@ -31,6 +35,7 @@ export type ObservedHour = {
   diskTotalBytes: number | null
 }
 
+/** Returns the usage of all containers of these versions by hour (UTC), oldest first. */
 export async function selectHours(db: Db, squidIds: number[], { fromMs, toMs }: Range): Promise<ObservedHour[]> {
   const { rows } = await db.execute<ObservedHour>(
     sql`select squid_id as "squidId", container, ${selectAtMs}, observed_seconds as "observedSeconds", cpu_seconds as "cpuSeconds",

@@ -6,7 +6,7 @@ import { timeGroupOf } from './range.ts'
 const to = Date.parse('2026-03-29T12:00Z')
 const groupOf = (ms: number, isKept: RetentionCheck = () => true) => timeGroupOf({ fromMs: to - ms, toMs: to }, isKept)
 
-test('a range is drawn by the minute, hour, day or month', () => {
+test('the bucket of a chart is a minute, hour, day or month, depending on the length of the range', () => {
   expect([hours(6), hours(6) + 1, days(14), days(15), days(366), days(367)].map((ms) => groupOf(ms))).toEqual([
     'Minute',
     'Hour',
@@ -17,7 +17,7 @@ test('a range is drawn by the minute, hour, day or month', () => {
   ])
 })
 
-test('a range with expired data is drawn from a coarser level', () => {
+test('a chart of a range with expired data has larger buckets', () => {
   const keptLevels =
     (...levels: Level[]): RetentionCheck =>
     (level) =>

@@ -10,7 +10,7 @@ const maxRangeMs = days(366 * 5)
 
 /**
  * Returns the requested range, by default the last `defaultMs`. The range never ends in the future.
- * @throws Refusal 400
+ * @throws Refusal 400 if the range is negative or longer than five years
  */
 export function rangeOf(
   query: { from?: string | undefined; to?: string | undefined },

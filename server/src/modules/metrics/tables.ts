@@ -12,12 +12,15 @@ const ingressColumns = () => ({
   histogram: bigId().array().notNull(),
 })
 
-/** Requests to a version, added up by the gateways. Minutes and hours are partitioned by day; longer buckets are rolled up from shorter ones. */
+/**
+ * Requests to a version, counted by the gateways. Minutes and hours are partitioned by day; longer buckets are rolled
+ * up from shorter ones.
+ */
 export const ingressMinutes = pgTable(
   'ingress_minutes',
   {
     ...ingressColumns(),
-    /** Those of `errors` that were the fault of the squid or the gateway, for status pages (`isFailure` of the gateway's meter). */
+    /** How many of `errors` were the fault of the squid or the gateway, for status pages (`isFailure` of the gateway's meter). */
     failures: bigId().notNull().default(0),
   },
   (t) => [primaryKey({ name: 'ingress_minutes_pkey', columns: [t.squidId, t.at] })],
@@ -33,7 +36,7 @@ export const ingressMonths = pgTable('ingress_months', ingressColumns(), (t) => 
   primaryKey({ name: 'ingress_months_pkey', columns: [t.squidId, t.at] }),
 ])
 
-/** Usage of a container in one bucket, summed over generations that run side by side. Null means unknown, not zero. */
+/** Usage of a container in one bucket, summed over generations that run at the same time. Null means unknown, not zero. */
 const containerColumns = () => ({
   squidId: bigId().notNull(),
   at: time().notNull(),
@@ -103,7 +106,10 @@ export const sampledCounters = pgTable(
   (t) => [primaryKey({ name: 'sampled_counters_pkey', columns: [t.squidId, t.generation, t.container] })],
 )
 
-/** The time up to which hours, days and months are rolled up. It is set back when a gateway reports counts of an earlier time. */
+/**
+ * The time up to which the coarser levels of a family are computed. A gateway that reports counts of an earlier time
+ * sets it back.
+ */
 export const metricRollups = pgTable('metric_rollups', {
   family: text().primaryKey(),
   rolledUntil: time().notNull(),

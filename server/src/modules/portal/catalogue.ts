@@ -13,7 +13,7 @@ export type Dataset = {
   /** Type in the Portal's queries: `evm`, `substrate`, `solana` … */
   type: string
   isTestnet: boolean
-  /** Only of EVM networks. */
+  /** Null for networks that are not EVM networks. */
   chainId: number | null
   /** Whether the dataset is in the catalogue; otherwise it belongs to a chain added by this installation. */
   isListed: boolean
@@ -41,6 +41,7 @@ let builtIn: ListedDataset[] | null = null
 /** Returns the catalogue of this release. Parses it on first use, since parsing it at startup would delay that considerably. */
 const builtInDatasets = () => (builtIn ??= readCatalogue(join(import.meta.dirname, 'catalogue.yaml')))
 
+/** All datasets, ordered by title, and a search by id. */
 export type Datasets = { all: () => Dataset[]; find: (id: string) => Dataset | null }
 
 const datasetsByConfig = new WeakMap<Config, Datasets>()

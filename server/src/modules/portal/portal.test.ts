@@ -45,7 +45,7 @@ test('a dataset is returned with its URL and source', async () => {
   await expect(get('nowhere')).rejects.toMatchObject({ status: 404 })
 })
 
-test('a setting replaces the catalogue', async () => {
+test('SHOAL_PORTAL_CATALOGUE replaces the catalogue', async () => {
   const file = join(tmpdir(), `catalogue-${process.pid}.yml`)
   writeFileSync(
     file,

@@ -5,7 +5,7 @@ import { portalUsage } from './tables.ts'
 
 export type PortalUsageRow = typeof portalUsage.$inferSelect
 
-/** Adds to the usage counters, atomically. */
+/** Adds the rows to the hourly usage counters, in one statement. */
 export async function addPortalUsage(db: Db, rows: PortalUsageRow[]): Promise<void> {
   if (rows.length === 0) return
   await db
@@ -20,6 +20,7 @@ export async function addPortalUsage(db: Db, rows: PortalUsageRow[]): Promise<vo
     })
 }
 
+/** Deletes the counters of hours that started before `at`; returns the number of deleted rows. */
 export async function deletePortalUsageBefore(db: Db, at: Date): Promise<number> {
   return await deleteInBatches(db, portalUsage, sql`hour < ${at.toISOString()}`)
 }

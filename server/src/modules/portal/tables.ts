@@ -1,6 +1,6 @@
 import { bigId, index, pgTable, primaryKey, text, time } from '../../db/columns.ts'
 
-/** Counters of streamed data by hour. Portal requests carry no organization: callers send the id of their squid. */
+/** Counters of streamed data by hour. Portal requests do not identify an organization; squids send their SQUID_ID. */
 export const portalUsage = pgTable(
   'portal_usage',
   {

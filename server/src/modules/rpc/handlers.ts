@@ -5,10 +5,11 @@ import { invalidField, notFound, refuse } from '../../errors.ts'
 import type { Handlers, OrgScope } from '../call.ts'
 import { chainsOf, iconOf, iconPathOf, listUpstreamStates, watchChain, type Chain } from '../chains/index.ts'
 import { usageByChain, usageByMethod, type Range } from './store.ts'
-import { refreshRpcToken, rpcTokenOf, rpcUrlOf } from './tokens.ts'
+import { replaceRpcToken, rpcTokenOf, rpcUrlOf } from './tokens.ts'
 
 /** Upstreams whose last check is older than this are omitted. */
 const maxStateAgeMs = minutes(1)
+/** The maximum length of the range of a chart. */
 const maxRangeMs = days(400)
 
 export function rpcHandlers(app: App): Handlers<Contract['rpc']> {
@@ -62,7 +63,7 @@ export function rpcHandlers(app: App): Handlers<Contract['rpc']> {
           'ORGANIZATION_NOT_ACTIVE',
           'Organization is not active. Please make sure your billing information is set up correctly.',
         )
-      const token = await refreshRpcToken(app, org.id)
+      const token = await replaceRpcToken(app, org.id)
       request.audit({ subject: 'RPC token' })
       return { token }
     },

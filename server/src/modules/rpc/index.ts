@@ -1,5 +1,5 @@
 export { rpcHandlers } from './handlers.ts'
-export { addUsage, deleteRpcUsageBefore, findTokenOwner, type TokenOwner, type UsageRow } from './store.ts'
+export { addRpcUsage, deleteRpcUsageBefore, findTokenOwner, type TokenOwner, type RpcUsageRow } from './store.ts'
 export {
   chainOfRpcUrl,
   existingRpcTokens,

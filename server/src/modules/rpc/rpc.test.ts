@@ -7,7 +7,7 @@ import { startTestApp, type TestApp } from '../../testing/index.ts'
 import { chainsOf, saveUpstreamStates } from '../chains/index.ts'
 import { readRpcConfig } from '../chains/rpc-config.ts'
 import { rpcVariables } from './index.ts'
-import { addUsage } from './store.ts'
+import { addRpcUsage } from './store.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'rpc-config-'))
 const configFile = join(dir, 'rpc.yaml')
@@ -63,7 +63,7 @@ test('the chains are all networks that a manifest may name, and the configured o
   expect(withoutNodes.map((c) => c.id)).toEqual(['shibuya'])
 })
 
-test('the configuration replaces public nodes, and its errors contain the line', async () => {
+test('SHOAL_RPC_CONFIG replaces public nodes, and each error in it is reported with its line', async () => {
   const eth = chainsOf(t.app).find('eth')
   expect(eth?.upstreams.map((u) => [u.name, u.archive, u.rate, u.priority])).toEqual([
     ['own node', true, undefined, 0],
@@ -128,7 +128,7 @@ test("a chain is returned with its nodes' names, and with the organization's req
   const now = t.clock.now()
   const hour = (ago: number) => new Date(Math.floor(now.getTime() / 3_600_000 - ago) * 3_600_000)
   const row = { orgId: org.id, chain: 'eth', method: 'eth_call', version: '', requests: 3, failures: 1 }
-  await addUsage(t.app.db, [
+  await addRpcUsage(t.app.db, [
     { ...row, hour: hour(0) },
     { ...row, hour: hour(0), version: 'squid@v1' },
     { ...row, hour: hour(30), method: 'eth_getLogs' },
@@ -219,14 +219,14 @@ test('request counts are added to the quota of the organization', async () => {
   const params = { code: user.playground.code }
   const org = await t.as(user).orgs.get({ params })
   const row = { orgId: org.id, chain: 'eth', method: 'eth_call', version: '', requests: 12_345, failures: 0 }
-  await addUsage(t.app.db, [{ ...row, hour: t.clock.now() }])
+  await addRpcUsage(t.app.db, [{ ...row, hour: t.clock.now() }])
   expect(await t.as(user).orgs.getQuotas({ params })).toEqual([{ id: 'rpc', usage: '12345', capacity: '500000' }])
 })
 
 test('request counts of a deleted organization are dropped, and those of others are saved', async () => {
   const { id } = await t.make.org()
   const row = { chain: 'eth', method: 'eth_call', version: '', requests: 1, failures: 0, hour: t.clock.now() }
-  const totals = await addUsage(t.app.db, [
+  const totals = await addRpcUsage(t.app.db, [
     { ...row, orgId: id },
     { ...row, orgId: 999_999 },
   ])

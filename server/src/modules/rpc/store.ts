@@ -9,8 +9,9 @@ import { addQuotaUse, orgs, quotaUsage } from '../orgs/index.ts'
 import { rpcTokens, rpcUsage } from './tables.ts'
 
 export type TokenRow = typeof rpcTokens.$inferSelect
-export type UsageRow = typeof rpcUsage.$inferSelect
+export type RpcUsageRow = typeof rpcUsage.$inferSelect
 
+/** Returns the tokens of the organizations. Organizations without a token are omitted. */
 export function findTokens(db: Db, orgIds: number[]): Promise<TokenRow[]> {
   return db.select().from(rpcTokens).where(inArray(rpcTokens.orgId, orgIds))
 }
@@ -32,12 +33,15 @@ export async function orgCodeOf(db: Db, orgId: number): Promise<string> {
   return row.code
 }
 
+/** The organization that a token belongs to, with what decides whether its requests are admitted. */
 export type TokenOwner = {
   orgId: number
   status: OrgStatus
   isPlayground: boolean
   isSuspended: boolean
+  /** Requests in the month so far. */
   used: number
+  /** Maximum number of requests per month; null if unlimited. */
   cap: number | null
 }
 
@@ -59,8 +63,14 @@ export async function findTokenOwner(db: Db, hash: string, month: string): Promi
   return row ?? null
 }
 
-/** Adds to the hourly counters and the monthly totals, atomically. Drops counts of deleted organizations. Returns the new totals. */
-export async function addUsage(db: Db, rows: UsageRow[]): Promise<{ orgId: number; month: string; used: number }[]> {
+/**
+ * Adds the rows to the hourly counters of RPC requests and to the monthly totals, in one transaction. Drops rows of organizations that no
+ * longer exist. Returns the new totals; `month` is its first day (`yyyy-MM-01`).
+ */
+export async function addRpcUsage(
+  db: Db,
+  rows: RpcUsageRow[],
+): Promise<{ orgId: number; month: string; used: number }[]> {
   if (rows.length === 0) return []
   const usage = JSON.stringify(rows.map((r) => ({ ...r, org_id: r.orgId, hour: r.hour.toISOString() })))
   const columns = sql`(org_id bigint, chain text, method text, version text, hour timestamptz, requests bigint, failures bigint)`
@@ -80,7 +90,7 @@ export async function addUsage(db: Db, rows: UsageRow[]): Promise<{ orgId: numbe
   })
 }
 
-/** Requests since the beginning of the calendar month of `at`, by chain. */
+/** Returns the number of requests since the beginning of the calendar month of `at` (UTC), by the id of the chain. */
 export async function usageByChain(db: Db, orgId: number, at: Date): Promise<Map<string, number>> {
   const rows = await db
     .select({ chain: rpcUsage.chain, requests: sql<number>`sum(${rpcUsage.requests})::bigint` })
@@ -93,6 +103,7 @@ export async function usageByChain(db: Db, orgId: number, at: Date): Promise<Map
 /** A range of hours, each given by its start. Both ends are inclusive. */
 export type Range = { from: Date; to: Date }
 
+/** Returns the requests and failures of the range by hour or day (UTC) and method, oldest first. */
 export function usageByMethod(
   db: Db,
   orgId: number,
@@ -114,6 +125,7 @@ export function usageByMethod(
     .orderBy(asc(ts), asc(rpcUsage.method))
 }
 
+/** Deletes the counters of hours that started before `at`; returns the number of deleted rows. */
 export async function deleteRpcUsageBefore(db: Db, at: Date): Promise<number> {
   return await deleteInBatches(db, rpcUsage, sql`hour < ${at.toISOString()}`)
 }

@@ -30,7 +30,7 @@ export const rpcUsage = pgTable(
     version: text().notNull(),
     /** Start of the hour, UTC. */
     hour: time().notNull(),
-    /** Requests with a response from a node or the cache, including the node's errors; billed. */
+    /** Requests that a node or the cache responded to, including with an error of the node; billed. */
     requests: bigId().notNull(),
     /** Requests that no node could serve; not billed. */
     failures: bigId().notNull(),

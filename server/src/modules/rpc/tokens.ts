@@ -11,10 +11,11 @@ const tokenPrefix = 'shoal_rpc_'
 /** The channel that is notified, with the id of the organization, when its token is replaced. */
 export const rpcTokenChannel = 'shoal_rpc_token'
 
-/** Whether the text has the form of an RPC token. Other texts need no query. */
+/** Whether the text has the form of an RPC token. Callers need not search the database for other texts. */
 export const looksLikeRpcToken = (token: string): boolean =>
   token.length === tokenPrefix.length + 32 && token.startsWith(tokenPrefix)
 
+/** The context that binds a sealed token to its organization: for another organization the token cannot be decrypted. */
 export const rpcTokenContext = (orgId: number) => `rpc-token:${orgId}`
 
 function newToken({ sealer, clock }: App, orgId: number): { token: string; row: TokenRow } {
@@ -47,8 +48,8 @@ async function createToken(app: App, orgId: number): Promise<TokenRow> {
   return row
 }
 
-/** Replaces the token; gateways that are connected to the database reject the old one immediately. */
-export async function refreshRpcToken(app: App, orgId: number): Promise<string> {
+/** Replaces the token and returns the new one. Gateways that are connected to the database reject the old one immediately. */
+export async function replaceRpcToken(app: App, orgId: number): Promise<string> {
   const { token, row } = newToken(app, orgId)
   await app.db.transaction(async (tx) => {
     await replaceToken(tx, row)
@@ -57,7 +58,7 @@ export async function refreshRpcToken(app: App, orgId: number): Promise<string> 
   return token
 }
 
-/** The chain of an endpoint in a manifest: `eth` for `eth.http` and `eth:http`. */
+/** Returns the id of the chain of an endpoint in a manifest: `eth` for `eth.http` and `eth:http`. */
 export const rpcChainOf = (endpoint: string): string => endpoint.replace(/[.:]http$/, '')
 
 /** Returns the RPC URL of a chain, by default with the token's placeholder (spec 2.11). */
@@ -71,7 +72,10 @@ const rpcUrlPattern = new RegExp(`/rpc/([a-z0-9-]{1,64})/${tokenPrefix}`)
 /** Returns the chain of an RPC URL of this gateway that is in `text`; null if there is none. */
 export const chainOfRpcUrl = (text: string): string | null => rpcUrlPattern.exec(text)?.[1] ?? null
 
-/** The environment variable with an endpoint's address: `RPC_ARBITRUM_ONE_HTTP` for `arbitrum-one.http`. */
+/**
+ * Returns the name of the environment variable that contains the URL of an endpoint: `RPC_ARBITRUM_ONE_HTTP` for
+ * `arbitrum-one.http`.
+ */
 export const rpcVariableName = (endpoint: string): string =>
   `RPC_${rpcChainOf(endpoint).toUpperCase().replaceAll(/[.:-]/g, '_')}_HTTP`
 
@@ -79,12 +83,12 @@ export const rpcVariableName = (endpoint: string): string =>
  * Returns the environment variables of a manifest's rpc addon: `eth.http` becomes `RPC_ETH_HTTP`, with the gateway's URL and the
  * organization's token.
  */
-export async function rpcVariables(app: App, orgId: number, networks: string[]): Promise<Record<string, string>> {
-  if (networks.length === 0) return {}
+export async function rpcVariables(app: App, orgId: number, endpoints: string[]): Promise<Record<string, string>> {
+  if (endpoints.length === 0) return {}
   const [token, orgCode] = await Promise.all([rpcTokenOf(app, orgId), orgCodeOf(app.db, orgId)])
   return Object.fromEntries(
-    networks.map((network) => {
-      return [rpcVariableName(network), rpcUrlOf(app.config, orgCode, rpcChainOf(network), token)]
+    endpoints.map((endpoint) => {
+      return [rpcVariableName(endpoint), rpcUrlOf(app.config, orgCode, rpcChainOf(endpoint), token)]
     }),
   )
 }

@@ -1,7 +1,7 @@
 /** Returns the text with every secret value replaced by `***`. */
 export type Redactor = (text: string) => string
 
-/** Shorter values are not redacted: they occur in ordinary text and are easily guessed. */
+/** The minimum length of redacted values, in characters. Shorter values occur in ordinary text and are easily guessed. */
 export const minRedactedLength = 6
 
 const mask = '***'
@@ -23,8 +23,9 @@ export function createRedactor(values: Iterable<string>): Redactor {
   return (text) => redactors.reduce((redacted, redact) => redact(redacted), text)
 }
 
-/** Longer values are replaced one by one instead of by a regular expression, because V8 rejects very long expressions. */
+/** Longer forms are replaced one by one instead of by a regular expression, because V8 rejects very long expressions. */
 const maxFormLength = 1_000
+/** The maximum length of one regular expression, in characters of its forms; well below the limit of V8. */
 const maxPatternLength = 10_000
 const isLong = (form: string): boolean => form.length > maxFormLength
 
@@ -51,7 +52,7 @@ function groupInPatterns(forms: string[]): Redactor[] {
   })
 }
 
-/** Redacts a JSON text. The result is valid JSON even if a number or a key is redacted. */
+/** Returns the JSON text with every secret value redacted. The result is valid JSON even if a number or a key is redacted. */
 export function redactJson(redact: Redactor, json: string): string {
   return redact(json) === json ? json : JSON.stringify(redactValue(redact, JSON.parse(json)))
 }

@@ -83,7 +83,7 @@ test('developers and viewers see names but cannot change secrets', async () => {
   }
 })
 
-test('the total size of the secrets of an organization is limited', async () => {
+test('a change is rejected if it makes the secrets of an organization larger than 256 kB in total', async () => {
   const many = Array.from({ length: 4 }, (_, i) => update(`BIG_${i}`, 'x'.repeat(60_000)))
   await change(...many)
   await expect(change(update('BIG_4', 'x'.repeat(60_000)))).rejects.toMatchObject({

@@ -15,7 +15,7 @@ const maxBytes = 256_000
 /** Maximum number of replaced values per name that are still redacted in logs. */
 const maxRetiredPerName = 10
 
-/** The context that binds a sealed value to its row: in another row it cannot be decrypted. */
+/** The context that binds a sealed value to its row: in another row the value cannot be decrypted. */
 export const secretContext = (orgId: number, name: string) => `secret ${orgId} ${name}`
 
 /** Returns all secrets of an organization in plain text. Only for the environment of its containers. */
@@ -50,8 +50,9 @@ export async function listSecretNames(
 }
 
 /**
- * Sets and deletes secrets, all or none.
- * @throws Refusal 400 for the deletion of an unknown secret, 405 when the secrets are too many or too large
+ * Sets and deletes secrets. Applies all changes, or none if one of them is rejected.
+ * @throws Refusal 400 for the deletion of an unknown secret or a value with a NUL character, 405 when the secrets would be too many or
+ * too large in total
  */
 export async function changeSecrets(app: App, orgId: number, userId: number, changes: SecretChange[]): Promise<void> {
   await app.db.transaction(async (tx) => {

@@ -9,7 +9,7 @@ export function listSecrets(db: Db, orgId: number): Promise<SecretRow[]> {
   return db.select().from(secrets).where(eq(secrets.orgId, orgId)).orderBy(asc(secrets.name))
 }
 
-/** Selects a secret and locks it until the transaction ends. */
+/** Returns a secret and locks its row until the transaction ends; null if there is none with this name. */
 export async function lockSecret(db: Db, orgId: number, name: string): Promise<SecretRow | null> {
   const [row] = await db
     .select()
@@ -44,7 +44,7 @@ export async function retireSecret(db: Db, { orgId, name, sealedValue }: SecretR
   await db.delete(retiredSecrets).where(and(withName, notInArray(retiredSecrets.id, newest)))
 }
 
-/** Returns the sealed values of the organizations, including replaced ones. */
+/** Returns the sealed values of the organizations, including replaced and deleted ones. */
 export async function listSealedValues(db: Db, orgIds: number[]) {
   const fields = (table: typeof secrets | typeof retiredSecrets) => ({
     orgId: table.orgId,

@@ -20,14 +20,18 @@ export type CallPolicy = {
   head?: HeadTag
 }
 
+/** The policy of calls that may change something: they are sent once, and their responses are neither shared nor cached. */
 export const conservative: CallPolicy = { isSafe: false, cacheable: 'never', height: null, needsState: false }
+/** The policy of calls that change nothing, and whose responses may change at any time. */
 export const readOnly: CallPolicy = { ...conservative, isSafe: true }
+/** The policy of calls whose responses never change. */
 export const constant: CallPolicy = { ...readOnly, cacheable: 'always' }
 
 /** Why a call is not forwarded, worded like the errors of nodes: ethers and viem fall back to polling on these messages. */
 export type PolicyRejection = { reason: string }
 export const isRejected = (policy: CallPolicy | PolicyRejection): policy is PolicyRejection => 'reason' in policy
 
+/** Rejects a call with the message of a node that does not have the method. */
 export const notAvailable = (method: string, reason: string): PolicyRejection => ({
   reason: `the method ${method} does not exist/is not available: ${reason}`,
 })

@@ -71,11 +71,15 @@ const volatileReads = new Set([
   'txpool_status',
 ])
 
+/** Methods whose responses are the same for all nodes of a chain, at any time. */
 const constantMethods = new Set(['eth_chainId', 'net_version'])
+/** Methods of filters that a node keeps. */
 const nodeFilters = /^eth_(?:new|get|uninstall)\w*Filter|^eth_getFilter(?:Changes|Logs)$/
+/** Methods that control or reveal the node itself. */
 const operatorMethods =
   /^(?:admin|personal|miner|engine|anvil|hardhat|evm|tenderly|clique|les)_|^debug_(?!trace|getRaw|storageRangeAt)/
 
+/** Returns the policy of a call to an EVM chain. */
 export function evmPolicy(method: string, params: readonly unknown[]): CallPolicy | PolicyRejection {
   if (method === 'eth_blockNumber') return { ...readOnly, head: 'number' }
   if (method === 'eth_getLogs') return logsPolicy(params[0])

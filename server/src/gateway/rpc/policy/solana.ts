@@ -6,6 +6,7 @@ const reads = /^(?:get|is|minimumLedgerSlot|simulateTransaction)/
 /** Methods whose responses never change at the commitment `finalized`, which is the default. */
 const immutable = new Set(['getBlock', 'getTransaction', 'getBlockTime'])
 
+/** Returns the policy of a call to a Solana chain. */
 export function solanaPolicy(method: string, params: readonly unknown[]): CallPolicy | PolicyRejection {
   if (method === 'getGenesisHash') return constant
   if (/Subscribe|Unsubscribe/.test(method))

@@ -28,9 +28,11 @@ const constantMethods = new Set(['system_chain', 'system_chainType', 'system_pro
 const volatileReads =
   /^(?:system_(?:health|name|version|syncState|localPeerId|accountNextIndex)|rpc_methods|chain_getFinali[sz]edHead|author_(?:pendingExtrinsics|hasKey|hasSessionKeys)|payment_\w+|eth_\w+|grandpa_\w+|beefy_getFinalizedHead|dev_getBlockStats|mmr_\w+)$/
 const subscriptionMethods = /[sS]ubscribe|^(?:chainHead|transactionWatch|transaction|archive)_|^author_submitAndWatch/
+/** Methods that control or reveal the node itself. */
 const operatorMethods =
   /^(?:author_(?:insertKey|rotateKeys|removeExtrinsic)|system_(?:add|remove|unstable|peers|reset)\w*|offchain_)/
 
+/** Returns the policy of a call to a Substrate chain. */
 export function substratePolicy(method: string, params: readonly unknown[]): CallPolicy | PolicyRejection {
   if (method === 'chain_getBlockHash') return blockHashPolicy(params[0])
   if (method === 'chain_getHeader' && isNullish(params[0])) return { ...readOnly, height: 'head', head: 'latest' }

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eq } from '../../../db/sql.ts'
 import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.ts'
 import { findOrgByCode, orgs, quotaUsed } from '../../../modules/orgs/index.ts'
-import { addUsage } from '../../../modules/rpc/index.ts'
+import { addRpcUsage } from '../../../modules/rpc/index.ts'
 import { rpcTokenOf } from '../../../modules/rpc/tokens.ts'
 import { rpcUsage } from '../../../modules/rpc/tables.ts'
-import { refreshRpcToken } from '../../../modules/rpc/tokens.ts'
+import { replaceRpcToken } from '../../../modules/rpc/tokens.ts'
 import { untilValue } from '../../../testing/until.ts'
 import { startRpcTestbed, type RpcTestbed } from '../testbed.ts'
 import { connect } from './ws-client.ts'
@@ -60,7 +60,7 @@ test('replacing a token closes its connections within seconds, and no others', a
   )
   if (!first || !second || !otherClient) throw new Error('not connected')
   await first.subscribe('newHeads')
-  await refreshRpcToken(t.app, org.id)
+  await replaceRpcToken(t.app, org.id)
   for (const client of [first, second])
     expect(await client.closed).toMatchObject({ code: 4401, reason: expect.stringMatching(/^Unknown RPC token/) })
   expect((await otherClient.call('eth_chainId')).result).toBe('0x7a69')
@@ -101,7 +101,7 @@ test('notifications count as requests of their own method, and reaching the mont
   expect(Object.fromEntries(rows.map((r) => [r.method, r.requests]))).toEqual({ eth_subscribe: 2, eth_subscription: 4 })
   const usedRequests = await quotaUsed(t.app.db, playground.id, 'rpc', t.clock.now())
   const row = { orgId: playground.id, chain: 'eth', method: 'eth_call', version: '', hour: t.clock.now(), failures: 0 }
-  await addUsage(t.app.db, [{ ...row, requests: limits.playgroundRpcRequests - usedRequests - 3 }])
+  await addRpcUsage(t.app.db, [{ ...row, requests: limits.playgroundRpcRequests - usedRequests - 3 }])
   // This gateway learns of requests counted by another gateway when it reads the account again.
   await new Promise((done) => setTimeout(done, 5_100))
   await client.call('eth_chainId')

@@ -36,7 +36,7 @@ export class BlockSource {
 
   /**
    * Reads the logs of a block; null when no node returns plausible logs.
-   * @param acceptEmpty also accept an empty list for a block whose bloom filter indicates logs
+   * @param acceptEmpty whether to accept an empty list even for a block whose bloom filter indicates logs
    */
   async logs(block: ChainBlock, first: Upstream | null, acceptEmpty: boolean): Promise<BlockLog[] | null> {
     const params = [{ blockHash: block.hash }]

@@ -6,6 +6,7 @@ export type BlockLog = {
   jsonPrefix: string
 }
 
+/** A block of a chain, as far as subscribers need it. */
 export type ChainBlock = {
   number: number
   hash: string
@@ -63,6 +64,7 @@ export class Branch {
     return this.#blocks.slice(-count).toReversed()
   }
 
+  /** Adds the logs of a block, if the block is still in memory. */
   setLogs(hash: string, logs: BlockLog[]): void {
     const block = this.#byHash.get(hash)
     if (!block) return
@@ -71,7 +73,10 @@ export class Branch {
     this.#bytes += bytesOf(block)
   }
 
-  /** Removes the blocks above the one with the hash `to`, and appends `added`, whose first block is its child. @throws Error for an unknown block */
+  /**
+   * Removes the blocks above the one with the hash `to`, and appends `added`, whose first block is its child.
+   * @throws Error for an unknown block
+   */
   move(to: string, added: ChainBlock[]): BranchChange {
     if (!this.#byHash.has(to)) throw new Error('The branch does not contain this block')
     const removed: ChainBlock[] = []

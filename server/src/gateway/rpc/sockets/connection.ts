@@ -11,8 +11,10 @@ import { joinReplies, oversizedReplies, replyText, truncateReason, type RpcReply
 import { parseSubscription } from './subscribe.ts'
 import { Subscriptions, type Subscription } from './subscriptions.ts'
 
+/** Maximum number of calls in a batch. */
 const maxBatch = 1_000
 
+/** An admitted connection, and what it needs from its gateway. */
 export type ConnectionOptions = {
   socket: WebSocket
   token: string
@@ -79,6 +81,7 @@ export class Connection {
     return this.#unsentBytes + this.#subscriptions.pendingBytes
   }
 
+  /** Whether calls are in flight. */
   get isBusy(): boolean {
     return this.#inFlight > 0
   }

@@ -7,6 +7,7 @@ import { keyOfFilter, matches, type LogFilter } from './log-filter.ts'
 /** The subject of a subscription. */
 export type Topic = { kind: 'newHeads' } | { kind: 'logs'; filter: LogFilter }
 
+/** The receiver of the notifications of one subscription. */
 export type Subscriber = {
   /** Sends one result as JSON. */
   notify: (json: string) => void

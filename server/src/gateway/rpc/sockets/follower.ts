@@ -18,7 +18,10 @@ type Head = Block & { node: Upstream }
 type FollowerEvents = {
   /** Called for each change. Each change starts where the previous one ended, regardless of which nodes returned their blocks. */
   onMove: (change: BranchChange) => void
-  /** Called when the chain was replaced or rolled back below the oldest block in memory: earlier notifications cannot be corrected. */
+  /**
+   * Called when the chain was replaced or rolled back below the oldest block in memory: earlier notifications cannot be
+   * corrected.
+   */
   onLost: () => void
 }
 
@@ -55,9 +58,9 @@ export class Follower {
 
   /** Resolves to true when changes are announced, with logs if requested; to false when no node returns the tip in time. */
   async ready(withLogs: boolean, timeoutMs: number): Promise<boolean> {
-    const deadline = performance.now() + timeoutMs
+    const deadlineMs = performance.now() + timeoutMs
     while (!this.#branch) {
-      const remainingMs = deadline - performance.now()
+      const remainingMs = deadlineMs - performance.now()
       if (remainingMs <= 0 || this.#stop.signal.aborted) return false
       await this.#round()
       if (!this.tip) await this.#service.pool.heads.nextPoll(Math.min(remainingMs, 100))
@@ -126,18 +129,18 @@ export class Follower {
   }
 
   async #advance(branch: Branch): Promise<void> {
-    if (this.#service.pool.heads.identity !== this.#identity) return this.#lose()
+    if (this.#service.pool.heads.identity !== this.#identity) return this.#discardBranch()
     for (const head of this.#targets(branch)) {
       const path = branch.has(head.hash) ? [] : await this.#pathTo(branch, head)
       if (path === 'unrelated' || path === 'missing') {
         // The branch is lost only if no node has another head: this node may be faulty while others still have the tip.
-        if (path === 'unrelated' && this.#heads().every((h) => h.hash === head.hash)) return this.#lose()
+        if (path === 'unrelated' && this.#heads().every((h) => h.hash === head.hash)) return this.#discardBranch()
         continue
       }
       if (this.#readsLogs && !(await this.#readLogs(path, head.node))) continue
       const change = branch.move(path[0]?.parentHash ?? head.hash, path)
       this.#behindSinceMs = null
-      if (this.#readsLogs && change.removed.some((block) => block.logs === null)) return this.#lose()
+      if (this.#readsLogs && change.removed.some((block) => block.logs === null)) return this.#discardBranch()
       for (const block of path) this.#logRetries.delete(block.hash)
       // Announced blocks must also be visible over HTTP.
       this.#service.pool.heads.serveLatest()
@@ -230,7 +233,8 @@ export class Follower {
     this.#readsLogs = true
   }
 
-  #lose(): void {
+  /** Discards the branch, because earlier notifications cannot be corrected. The next round starts a new one. */
+  #discardBranch(): void {
     this.#branch = null
     this.#behindSinceMs = null
     this.#events.onLost()

@@ -27,6 +27,7 @@ export type SocketLimits = {
   closeMs: number
 }
 
+/** The limits in operation, except those that settings define. */
 export const defaultLimits: Omit<SocketLimits, 'connections' | 'connectionsPerOrg'> = {
   subscriptionsPerConnection: 100,
   subscriptionsPerOrg: 1_000,
@@ -48,6 +49,7 @@ export const defaultLimits: Omit<SocketLimits, 'connections' | 'connectionsPerOr
 export const closeCodes = {
   /** The gateway is stopping or the followed chain was replaced: reconnect. */
   restart: 1012,
+  /** The gateway failed. */
   failed: 1011,
   unauthorized: 4401,
   forbidden: 4403,

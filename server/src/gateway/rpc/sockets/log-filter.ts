@@ -6,6 +6,7 @@ export type LogFilter = {
   topics: readonly (ReadonlySet<string> | null)[]
 }
 
+/** Maximum number of addresses, and of topics at each position. */
 const maxChoices = 1_000
 const address = /^0x[0-9a-fA-F]{40}$/
 const topic = /^0x[0-9a-fA-F]{64}$/
@@ -42,6 +43,7 @@ function parseChoices(value: unknown, pattern: RegExp): Set<string> | null | 'in
   return parsed.size === 0 ? null : parsed
 }
 
+/** Whether the filter selects the log, whose address and topics are in lower case. */
 export function matches(filter: LogFilter, log: { address: string; topics: readonly string[] }): boolean {
   if (filter.addresses && !filter.addresses.has(log.address)) return false
   // A log must have as many topics as the filter has positions, even for positions that match any topic.

@@ -2,8 +2,10 @@ import { Counter, Gauge } from 'prom-client'
 import type { App } from '../../../app.ts'
 import { metricsRegistry } from '../../../health/metrics-registry.ts'
 
+/** The numbers of open connections to a chain, and of their subscriptions by kind. */
 export type SocketCounts = { chain: string; connections: number; newHeads: number; logs: number }
 
+/** The metrics of one gateway's connections. */
 export type SocketMetrics = {
   /** Counts a closed connection by its closing code. */
   recordClose: (code: number) => void

@@ -1,8 +1,10 @@
 import { codes, errorText, resultHead, type Outcome } from '../json-rpc.ts'
 import type { SocketLimits } from './limits.ts'
 
+/** The response to the call with this id. */
 export type RpcReply = { id: string; text: string }
 
+/** Returns one WebSocket message with the responses. */
 export const joinReplies = (replies: readonly RpcReply[], isBatch: boolean): string => {
   const texts = replies.map(({ text }) => text).join()
   return isBatch ? `[${texts}]` : texts

@@ -12,6 +12,7 @@ import { Feed } from './feed.ts'
 import { closeCodes, defaultLimits, type SocketLimits } from './limits.ts'
 import { measureSockets, type SocketCounts, type SocketMetrics } from './metrics.ts'
 
+/** A request to open a WebSocket. `head`: bytes that the caller sent directly after the request. */
 export type Upgrade = { req: IncomingMessage; socket: Duplex; head: Buffer }
 
 /** WebSocket connections to the RPC chains of one gateway. */

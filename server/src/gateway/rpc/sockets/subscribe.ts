@@ -4,6 +4,7 @@ import { isRejected, callPolicyOf } from '../policy/call-policy.ts'
 import type { Topic } from './feed.ts'
 import { parseLogFilter } from './log-filter.ts'
 
+/** A valid call that starts or ends a subscription. */
 export type SubscriptionCall = { kind: 'subscribe'; topic: Topic } | { kind: 'unsubscribe'; id: string }
 
 const unsupported = (method: string, reason: string): { error: RpcError } => ({

@@ -4,14 +4,17 @@ import { codes, gatewayError, type Outcome } from '../json-rpc.ts'
 import type { Feed, Topic } from './feed.ts'
 import { closeCodes, type SocketLimits } from './limits.ts'
 
+/** One subscription of a connection. */
 export type Subscription = {
   id: string
   kind: Topic['kind']
   /** Notifications that wait until the client has received the id; null afterwards. */
   pending: string[] | null
+  /** Ends the subscription at its feed. */
   end: () => void
 }
 
+/** What the subscriptions of a connection need from it. */
 export type SubscriptionsOptions = {
   service: ChainService
   feed: Feed
@@ -53,7 +56,10 @@ export class Subscriptions {
     return [...this.#byId.values()].filter((s) => s.kind === kind).length
   }
 
-  /** Adds the new subscription to `created`. Call `release` for it when the client has received its id. */
+  /**
+   * Starts a subscription and returns its id, or an error. Adds the subscription to `created`. Call `release` for it
+   * when the client has received its id.
+   */
   async subscribe(topic: Topic, created: Subscription[]): Promise<Outcome> {
     const { feed, limits, service, countOrgSubscriptions } = this.#options
     if (!(await feed.prepare(topic)))
@@ -78,6 +84,7 @@ export class Subscriptions {
     return { kind: 'result', json: Buffer.from(JSON.stringify(id)) }
   }
 
+  /** Ends a subscription. Returns `true`, or the error of nodes for an unknown id. */
   unsubscribe(id: string): Outcome {
     const subscription = this.#byId.get(id)
     if (!subscription) return gatewayError(codes.serverError, 'subscription not found')
@@ -96,6 +103,7 @@ export class Subscriptions {
     }
   }
 
+  /** Ends all subscriptions, and prevents new ones. */
   end(): void {
     this.#isEnded = true
     for (const { end } of this.#byId.values()) end()

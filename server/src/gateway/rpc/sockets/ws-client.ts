@@ -1,6 +1,7 @@
 import { WebSocket } from 'ws'
 import { untilValue } from '../../../testing/until.ts'
 
+/** A message about a subscription. `removed` is set for logs. */
 export type Notification = { subscription: string; result: Record<string, unknown> & { removed?: boolean } }
 type ReceivedMessage = {
   id?: unknown
@@ -18,6 +19,7 @@ export type WsClient = {
   resultsOf: (subscription: string) => Notification['result'][]
   /** Sends one call and returns its response. */
   call: (method: string, params?: unknown[]) => Promise<ReceivedMessage>
+  /** Starts a subscription and returns its id. @throws Error with the message of an error response */
   subscribe: (...params: unknown[]) => Promise<string>
   /** Resolves when the connection is closed. */
   closed: Promise<{ code: number; reason: string }>

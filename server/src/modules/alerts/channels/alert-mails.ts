@@ -6,6 +6,7 @@ import { alertsUrl, detailsOf, digestTitle, helpUrlOf, titleOf, urlOf, type Mess
 /** Maximum number of alerts listed in a digest; a last line counts the others. */
 const maxListed = 100
 
+/** Returns the email with one message. */
 export function alertMail(config: Config, to: string, message: Message): Mail {
   const { squid, organization, type } = message
   const helpUrl = type === 'alert.opened' ? helpUrlOf(config, message) : null
@@ -20,7 +21,7 @@ export function alertMail(config: Config, to: string, message: Message): Mail {
   })
 }
 
-/** One email with all messages of a storm. */
+/** Returns one email with all messages of a digest. */
 export function digestMail(config: Config, to: string, messages: Messages): Mail {
   const [first] = messages
   const listed = messages.slice(0, maxListed).map(titleOf)

@@ -52,6 +52,7 @@ export async function addChannel(
   })
 }
 
+/** Changes a channel and returns it; null when the organization has no such channel. */
 export async function changeChannel(
   db: Db,
   orgId: number,

@@ -249,10 +249,10 @@ test('channels and deliveries of another organization are not found', async () =
 })
 
 test('private addresses, in any notation, are not called unless the operator allows them', async () => {
-  const closed = await startTestApp()
+  const restricted = await startTestApp()
   try {
-    const { admin, code } = await closed.make.org()
-    const { alerts } = closed.as(admin)
+    const { admin, code } = await restricted.make.org()
+    const { alerts } = restricted.as(admin)
     const post = (url: string) => alerts.addChannel({ params: { code }, body: { type: 'webhook', name: 'In', url } })
     for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:10.0.0.1]', '169.254.169.254', '2130706433'])
       await expect(post(`http://${host}:${receiver.port}/`)).rejects.toMatchObject({
@@ -267,8 +267,11 @@ test('private addresses, in any notation, are not called unless the operator all
     await expect(alerts.changeChannel({ params: openParams, body: inside })).rejects.toMatchObject({ status: 400 })
     // A private address stored earlier, while it was allowed, is rejected when the channel is called.
     const { channel } = await post('https://public.example/')
-    const url = closed.app.sealer.seal(receiver.url, `alert channel ${channel.id} url`)
-    await closed.app.database.pool.query('update alert_channels set sealed_url = $1 where id = $2', [url, channel.id])
+    const url = restricted.app.sealer.seal(receiver.url, `alert channel ${channel.id} url`)
+    await restricted.app.database.pool.query('update alert_channels set sealed_url = $1 where id = $2', [
+      url,
+      channel.id,
+    ])
     expect(await alerts.testChannel({ params: { code, channelId: String(channel.id) } })).toMatchObject({
       status: 'FAILED',
       httpStatus: null,
@@ -276,6 +279,6 @@ test('private addresses, in any notation, are not called unless the operator all
     })
     expect(receiver.received).toEqual([])
   } finally {
-    await closed.close()
+    await restricted.close()
   }
 })

@@ -26,6 +26,7 @@ export type ClaimedDeliveries = { channel: ChannelRow; jobId: string; deliveries
 
 type DeliveryApp = Pick<App, 'db' | 'jobs' | 'clock'>
 
+/** The error of deliveries that were pending when their channel was turned off. */
 export const channelOffMessage = 'The channel was turned off.'
 
 /** Returns when an attempt that begins now is considered lost. */
@@ -124,7 +125,7 @@ async function postpone(
   await sendDeliveryJob(app, next, { delayMs, isRetry: postponed.some(({ tries }) => tries > 0) })
 }
 
-/** Queues the messages that waited until the `settled` deliveries had succeeded or failed for good. */
+/** Queues the messages that waited until the `settled` deliveries had succeeded or failed without a retry. */
 async function queueWaiting(app: DeliveryApp, tx: Db, channelId: number, settled: DeliveryRow[]): Promise<void> {
   const eventIds = settled.flatMap(({ eventId }) => eventId ?? [])
   for (const { id } of await listNextOfEvents(tx, channelId, eventIds)) {

@@ -10,6 +10,7 @@ const retentionMs = days(30)
 /** Maximum number of channels served concurrently, so that a slow one does not delay the others. */
 const maxConcurrent = 32
 
+/** Returns the job that sends deliveries, and the daily job that deletes old ones. */
 export function channelJobs(app: App, options: SendOptions = sendOptionsOf(app)): Job<never>[] {
   const deliverJob: Job<DeliveryJobData> = {
     ...deliverQueue,
@@ -27,7 +28,10 @@ export function channelJobs(app: App, options: SendOptions = sendOptionsOf(app))
   return [deliverJob, deleteOldJob]
 }
 
-/** Queues jobs for pending deliveries from an earlier release of Shoal, which had no delivery jobs. Returns the number of deliveries. */
+/**
+ * Queues jobs for pending deliveries from an earlier release of Shoal, which had no delivery jobs. Returns the number
+ * of deliveries.
+ */
 export async function queueDeliveriesWithoutJob(app: Pick<App, 'db' | 'jobs' | 'clock'>): Promise<number> {
   for (let queued = 0; ;) {
     const added = await app.db.transaction(async (tx) => {

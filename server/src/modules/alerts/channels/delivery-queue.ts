@@ -9,6 +9,7 @@ import type { DeliveryRow } from './delivery-store.ts'
  */
 export const deliverQueue: Queue = { name: 'alerts.deliver', retryLimit: 1_000, retryDelay: 30, expireIn: 60 }
 
+/** The channel whose deliveries the job sends. */
 export type DeliveryJobData = { channelId: number }
 
 /** Queues the job of a delivery, in the transaction that assigns it. Retries have a lower priority than new messages. */

@@ -24,6 +24,7 @@ export async function listDeliveries(db: Db, orgId: number, page: { beforeId?: n
     .limit(page.limit)
 }
 
+/** Returns a delivery with its channel and alert; null when the organization has no such delivery. */
 export async function selectDelivery(db: Db, orgId: number, id: number) {
   const [row] = await db
     .select({ delivery: alertDeliveries, channel: alertChannels, event: alertEvents })
@@ -34,7 +35,7 @@ export async function selectDelivery(db: Db, orgId: number, id: number) {
   return row ?? null
 }
 
-/** Returns the newest delivery of a channel. */
+/** Returns the newest delivery of a channel; null if there is none. */
 export async function lastDelivery(db: Db, channelId: number): Promise<DeliveryRow | null> {
   const [row] = await db
     .select()
@@ -83,6 +84,7 @@ export async function listNextOfEvents(db: Db, channelId: number, eventIds: numb
   return oldest.filter(({ tries }) => tries === 0)
 }
 
+/** Returns the number of deliveries to the channel since a time, without tests. */
 export async function countDeliveriesSince(db: Db, channelId: number, since: Date): Promise<number> {
   const [row] = await db
     .select({ deliveries: count() })
@@ -172,7 +174,10 @@ export async function failRecoveries(db: Db, channelId: number, eventIds: number
     )
 }
 
-/** Deletes old deliveries, except those of open alerts: they determine which channels are notified of the end. */
+/**
+ * Deletes the deliveries from before a time, except those of open alerts, which determine the channels that are
+ * notified of the end.
+ */
 export async function deleteDeliveriesBefore(db: Db, before: Date): Promise<void> {
   await db
     .delete(alertDeliveries)

@@ -36,7 +36,7 @@ const pageSize = 50
 /** Maximum number of channels per organization, including the email channel. */
 const maxChannels = 20
 
-type ChannelVerbs =
+type ChannelEndpoints =
   | 'listChannels'
   | 'addChannel'
   | 'changeChannel'
@@ -45,7 +45,7 @@ type ChannelVerbs =
   | 'listDeliveries'
   | 'replayDelivery'
 
-export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, ChannelVerbs> {
+export function channelHandlers(app: App): Pick<Handlers<Contract['alerts']>, ChannelEndpoints> {
   const sendOptions = sendOptionsOf(app)
 
   async function present(row: ChannelRow, mayChange = true) {

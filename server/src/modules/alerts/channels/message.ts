@@ -34,6 +34,7 @@ export type Messages = [Message, ...Message[]]
 
 type MessageContext = { organization: Message['organization']; at: Date }
 
+/** Returns the message that an alert opened, became critical (`OPENED` again) or ended. */
 export function transitionMessage(
   event: EventRow,
   what: 'OPENED' | 'ENDED',
@@ -58,7 +59,7 @@ export function transitionMessage(
   }
 }
 
-/** `id` must not contain a full stop, which separates the parts of the signed text. */
+/** Returns the message of the test button. `id` must not contain a full stop, which separates the parts of the signed text. */
 export function testMessage(id: string, { organization, at }: MessageContext): Message {
   return {
     version: 1,
@@ -78,14 +79,14 @@ export function testMessage(id: string, { organization, at }: MessageContext): M
   }
 }
 
-/** The title of a message; starts with the version or organization. */
+/** Returns the title of a message, which starts with the version or organization. */
 export function titleOf({ type, organization, squid, label }: Message): string {
   const subject = squid ? `${squid.name}@${squid.slot}` : (organization.name ?? organization.code)
   if (type === 'alert.test') return `${subject}: test of alerts`
   return type === 'alert.ended' ? `${subject} recovered: ${label}` : `${subject}: ${label}`
 }
 
-/** The details of a message: reason and start of an open alert, or only the period of one that has ended. */
+/** Returns the details of a message: reason and start of an open alert, or only the period of one that has ended. */
 export function detailsOf({ type, severity, reason, startedAt, endedAt }: Message): string[] {
   if (type === 'alert.test') return [reason]
   if (type === 'alert.ended' && endedAt) return [`It lasted from ${formatUtc(startedAt)} to ${formatUtc(endedAt)}.`]
@@ -94,7 +95,7 @@ export function detailsOf({ type, severity, reason, startedAt, endedAt }: Messag
 
 const formatUtc = (iso: string) => `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`
 
-/** The title of a digest: the number of alerts and recoveries. */
+/** Returns the title of a digest: the number of alerts and recoveries. */
 export function digestTitle(messages: Messages): string {
   const [{ organization }] = messages
   const opened = messages.filter(({ type }) => type === 'alert.opened').length
@@ -106,7 +107,7 @@ export function digestTitle(messages: Messages): string {
   return `${organization.name ?? organization.code}: ${counts.join(', ')}`
 }
 
-/** The URL of the console page about the alert: the version's page, or the list of alerts. */
+/** Returns the URL of the console page about the alert: the version's page, or the list of alerts. */
 export function urlOf(config: Pick<Config, 'publicUrl'>, { organization, squid }: Message): string {
   if (!squid) return alertsUrl(config, organization.code)
   return `${config.publicUrl}/squids/${squid.name}/${squid.slot}?organization=${organization.code}`
@@ -115,6 +116,6 @@ export function urlOf(config: Pick<Config, 'publicUrl'>, { organization, squid }
 export const alertsUrl = (config: Pick<Config, 'publicUrl'>, orgCode: string): string =>
   `${config.publicUrl}/monitoring/alerts?organization=${orgCode}`
 
-/** The URL of the paragraph of the documentation with the causes and remedies of the alert; null in a test message. */
+/** Returns the URL of the paragraph of the documentation with the causes and remedies of the alert; null in a test message. */
 export const helpUrlOf = (config: Pick<Config, 'publicUrl'>, { kind }: Message): string | null =>
   kind && `${config.publicUrl}${troubleshootingUrl(kind)}`

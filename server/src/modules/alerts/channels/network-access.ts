@@ -15,6 +15,7 @@ export type NetworkAccess = {
   allowsPrivate: boolean
 }
 
+/** Resolves names as the operating system does. */
 export const systemNetwork = (allowsPrivate: boolean): NetworkAccess => ({
   lookup: (host, done) => systemLookup(host, { all: true }, done),
   allowsPrivate,

@@ -1,10 +1,15 @@
 import { request } from 'undici'
 import { agentFor, PrivateAddressError, type NetworkAccess } from './network-access.ts'
 
+/**
+ * The result of a request. `isFinal`: a retry cannot succeed. `retryAfterMs`: the delay that the receiver requests;
+ * null without one.
+ */
 export type PostResult =
   | { isAccepted: true; httpStatus: number }
   | { isAccepted: false; httpStatus: number | null; error: string; isFinal: boolean; retryAfterMs: number | null }
 
+/** `now` is the time from which a date in `Retry-After` is counted. */
 export type PostOptions = { networkAccess: NetworkAccess; timeoutMs: number; signal: AbortSignal; now: Date }
 
 /** The maximum number of bytes of a response that are read and discarded, so that the receiver can finish sending it. */
@@ -85,7 +90,10 @@ const connectionErrors: [RegExp, string][] = [
 const errorCodeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 
-/** Parses `Retry-After`: a number of seconds, or a date. */
+/**
+ * Returns the delay in `Retry-After`, which is a number of seconds or a date; null if it is absent, not valid or not in
+ * the future.
+ */
 function parseRetryAfter(header: string | string[] | undefined, now: Date): number | null {
   if (typeof header !== 'string') return null
   const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now.getTime()

@@ -5,14 +5,18 @@ import { presentSubject } from '../present.ts'
 import type { ChannelRow } from './channel-store.ts'
 import type { DeliveryRow } from './delivery-store.ts'
 
+/** The contexts that bind the sealed values of a channel to its row. */
 export const channelUrlContext = (id: number): string => `alert channel ${id} url`
 export const signingSecretContext = (id: number): string => `alert channel ${id} signing secret`
 
-/** The URL of the channel; null for the email channel. */
+/** Returns the URL of the channel; null for the email channel. */
 export const targetOf = (sealer: Sealer, { id, sealedUrl }: ChannelRow): URL | null =>
   sealedUrl === null ? null : new URL(sealer.open(sealedUrl, channelUrlContext(id)))
 
-/** The channel as the API returns it. `email` is the address for the organization's notifications. `mayChange`: whether the caller may change it. */
+/**
+ * Returns the channel as the API does. `email` is the address for the organization's notifications. `mayChange`: whether the caller may
+ * change the channel.
+ */
 export function presentChannel(
   sealer: Sealer,
   row: ChannelRow,
@@ -37,7 +41,7 @@ export function presentChannel(
 
 type SentDelivery = { delivery: DeliveryRow; channel: Pick<ChannelRow, 'id' | 'name' | 'type'>; event: EventRow | null }
 
-/** The delivery as the API returns it. `existing`: ids of the versions that still exist. */
+/** Returns the delivery as the API does. `existing`: the ids of the versions that still exist. */
 export const presentDelivery = (
   { delivery, channel, event }: SentDelivery,
   existing: ReadonlySet<number>,

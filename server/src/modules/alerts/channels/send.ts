@@ -17,6 +17,7 @@ export type SendResult = PostResult | { isAccepted: true; httpStatus: null }
 /** How URLs chosen by tenants are called. */
 export type SendOptions = { networkAccess: NetworkAccess; timeoutMs: number }
 
+/** Returns the options from the settings: whether private addresses are allowed, and a timeout of ten seconds. */
 export const sendOptionsOf = (app: Pick<App, 'config'>): SendOptions => ({
   networkAccess: systemNetwork(app.config.SHOAL_ALERTS_ALLOW_PRIVATE),
   timeoutMs: 10_000,

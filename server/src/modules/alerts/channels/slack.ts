@@ -1,14 +1,17 @@
 import type { Config } from '../../../config/config.ts'
 import { alertsUrl, detailsOf, digestTitle, helpUrlOf, titleOf, urlOf, type Message, type Messages } from './message.ts'
 
-/** Slack truncates text at 40,000 characters, compatible services much earlier (Discord at 2,000). */
+/** Limits of a message: Slack truncates text at 40,000 characters, compatible services much earlier (Discord at 2,000). */
 const maxLines = 15
 const maxCharacters = 1_500
 
 const icons = { 'alert.opened': { CRITICAL: '🔴', WARNING: '🟡' }, 'alert.ended': '✅', 'alert.test': '🔔' } as const
 const iconOf = ({ type, severity }: Message) => (type === 'alert.opened' ? icons[type][severity] : icons[type])
 
-/** The body for a Slack incoming webhook. Has only the field `text`, since compatible services differ in everything else. */
+/**
+ * Returns the body for a Slack incoming webhook. It has only the field `text`, since compatible services differ in
+ * everything else.
+ */
 export function slackBody(config: Pick<Config, 'publicUrl'>, message: Message): { text: string } {
   const helpUrl = message.type === 'alert.opened' ? helpUrlOf(config, message) : null
   const lines = [
@@ -19,6 +22,7 @@ export function slackBody(config: Pick<Config, 'publicUrl'>, message: Message): 
   return { text: [`${iconOf(message)} *${escapeText(titleOf(message))}*`, ...lines].join('\n') }
 }
 
+/** Returns the body with the titles of many messages. */
 export function slackDigest(config: Pick<Config, 'publicUrl'>, messages: Messages): { text: string } {
   const lines = messages.slice(0, maxLines).map((message) => `${iconOf(message)} ${escapeText(titleOf(message), 100)}`)
   const more = messages.length - lines.length

@@ -4,6 +4,7 @@ import { sql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import type { SquidRow } from '../../versions/index.ts'
 
+/** The columns of a version that rules need. */
 export type AlertSubjectRow = {
   id: number
   orgId: number

@@ -20,12 +20,13 @@ export type Facts = {
   orgs: { orgId: number; facts: Parameters<typeof orgFindingsOf>[0] }[]
 }
 
+/** An open alert, as evaluation needs it. */
 export type OpenAlert = Pick<
   EventRow,
   'id' | 'orgId' | 'kind' | 'severity' | 'squidId' | 'container' | 'label' | 'reason'
 >
 
-/** State between rounds. */
+/** What a worker keeps in memory between rounds. */
 export type EvaluationState = {
   /** Time of the last round. */
   atMs: number
@@ -37,6 +38,7 @@ export type EvaluationState = {
 export const emptyState: EvaluationState = { atMs: -Infinity, pending: new Map(), clearSince: new Map() }
 
 type AlertText = Pick<Finding, 'severity' | 'label' | 'reason'>
+/** A change that must be stored: an alert opens, becomes critical or ends. */
 export type Transition =
   | {
       type: 'open'
@@ -75,7 +77,7 @@ export function evaluateAlerts(
     const finding = found.get(key)?.finding
     found.delete(key)
     const alertState = finding ? 'found' : stateOf(alert, versions, limitsOf(alert.orgId))
-    if (alertState === 'moot') transitions.push({ type: 'end', id: alert.id, isQuiet: true })
+    if (alertState === 'inapplicable') transitions.push({ type: 'end', id: alert.id, isQuiet: true })
     if (finding) transitions.push(...worsenedTransitions(alert, finding))
     if (alertState !== 'clear') continue
     const sinceMs = before.clearSince.get(alert.id) ?? nowMs
@@ -114,18 +116,21 @@ function findingsByKey({ versions, latencies, orgs }: Facts, limitsOf: (orgId: n
   return found
 }
 
-/** Returns the state of an open alert without a finding: its cause is absent or cannot be checked now, or its rule no longer applies. */
+/**
+ * Returns the state of an open alert without a finding: its cause is absent or cannot be checked now, or its rule no
+ * longer applies.
+ */
 function stateOf(
   { kind, squidId, container }: OpenAlert,
   versions: ReadonlyMap<number, AlertSubject>,
   limits: Limits,
-): 'clear' | 'unknown' | 'moot' {
-  if (limits[kind] === null) return 'moot'
+): 'clear' | 'unknown' | 'inapplicable' {
+  if (limits[kind] === null) return 'inapplicable'
   if (squidId === null) return 'clear'
   const version = versions.get(squidId)
-  if (!version || version.isDeleting) return 'moot'
+  if (!version || version.isDeleting) return 'inapplicable'
   const applicable = isRuleApplicable(version.facts, kind, container)
-  return applicable === 'yes' ? 'clear' : applicable === 'no' ? 'moot' : 'unknown'
+  return applicable === 'yes' ? 'clear' : applicable === 'no' ? 'inapplicable' : 'unknown'
 }
 
 /**

@@ -35,11 +35,15 @@ test(
     expect(opened.toSorted()).toEqual([...expected, 'PAYMENT ', 'QUOTA_NEAR '].toSorted())
     for (const { type, toMs, conditionMs } of injectedFaults) {
       const alert = alerts.find(({ kind }) => kind === kindOf[type])
-      const lateMs = (alert?.openedMs ?? Infinity) - (conditionMs ?? Infinity)
-      expect([type, lateMs, lateMs >= -minutes(0.5) && lateMs <= minutes(1)]).toEqual([type, lateMs, true])
-      const endsLateMs = (alert?.endedMs ?? Infinity) - toMs
+      const openDelayMs = (alert?.openedMs ?? Infinity) - (conditionMs ?? Infinity)
+      expect([type, openDelayMs, openDelayMs >= -minutes(0.5) && openDelayMs <= minutes(1)]).toEqual([
+        type,
+        openDelayMs,
+        true,
+      ])
+      const endDelayMs = (alert?.endedMs ?? Infinity) - toMs
       const toleranceMs = type === 'outOfMemory' ? hours(24) + minutes(2) : minutes(14)
-      expect([type, endsLateMs, endsLateMs >= 0 && endsLateMs <= toleranceMs]).toEqual([type, endsLateMs, true])
+      expect([type, endDelayMs, endDelayMs >= 0 && endDelayMs <= toleranceMs]).toEqual([type, endDelayMs, true])
     }
     for (const [kind, { fromMs, toMs }] of [['PAYMENT', paymentFault] as const, ['QUOTA_NEAR', quotaFault] as const]) {
       const alert = alerts.find((candidate) => candidate.kind === kind)

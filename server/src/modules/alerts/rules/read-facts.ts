@@ -7,11 +7,11 @@ import type { Latency } from '../../observing/index.ts'
 import { listOrgsWithPaymentIssues } from '../event-store.ts'
 import type { Facts } from './evaluate.ts'
 
-/** Minimum interval between expensive queries. */
+/** Minimum interval between the queries of latencies and quotas, which are expensive. */
 const expensiveReadIntervalMs = minutes(1)
 const latencyWindowMs = minutes(5)
 
-/** `areQuotasKnown` is false until the first successful read of the quotas; alerts about quotas must not change before. */
+/** `areQuotasKnown` is false until the first successful read of the quotas; until then, alerts about quotas must not change. */
 export type RoundFacts = Facts & { areQuotasKnown: boolean }
 
 /** Returns a function that reads the facts of all versions and organizations. */
@@ -58,10 +58,10 @@ function orgFactsOf(
 }
 
 async function readLatencies({ db }: App, versions: AlertSubject[], nowMs: number): Promise<Map<number, Latency>> {
-  const measured = versions.filter(({ facts }) => facts.apiReplicas > 0 && facts.status !== 'HIBERNATED')
+  const withApi = versions.filter(({ facts }) => facts.apiReplicas > 0 && facts.status !== 'HIBERNATED')
   const p95 = await latencyPercentiles(
     db,
-    measured.map(({ id }) => id),
+    withApi.map(({ id }) => id),
     0.95,
     nowMs - latencyWindowMs,
   )

@@ -3,12 +3,13 @@ import { eq, getTableColumns } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import { alertRules } from '../tables.ts'
 
-/** The rules that the organization has changed. */
+/** Returns the rules that the organization has changed. */
 export async function listChangedRules(db: Db, orgId: number): Promise<AlertRule[]> {
   const { orgId: _, ...columns } = getTableColumns(alertRules)
   return await db.select(columns).from(alertRules).where(eq(alertRules.orgId, orgId))
 }
 
+/** Returns the changed rules of all organizations. */
 export async function listAllChangedRules(db: Db): Promise<(AlertRule & { orgId: number })[]> {
   return await db.select().from(alertRules)
 }

@@ -1,7 +1,7 @@
 import { alertKinds, alertRules, type AlertKind, type AlertRule } from '@shoal/contract'
 import type { Limits } from '../../observing/index.ts'
 
-/** All rules of an organization, in the order of the contract: its own settings, or the defaults. */
+/** Returns all rules of an organization, in the order of the contract: its own settings, or the defaults. */
 export function rulesOf(changedRules: readonly AlertRule[]): AlertRule[] {
   const byKind = new Map(changedRules.map((rule) => [rule.kind, rule]))
   return alertKinds.map((kind) => {
@@ -11,7 +11,7 @@ export function rulesOf(changedRules: readonly AlertRule[]): AlertRule[] {
   })
 }
 
-/** The error message for a threshold that the rule cannot have; null if the threshold is valid. */
+/** Returns the error message for a threshold that the rule cannot have; null if the threshold is valid. */
 export function thresholdError(kind: AlertKind, threshold: number | null): string | null {
   const range = alertRules[kind].threshold
   if (range === null) return threshold === null ? null : 'This rule has no threshold'
@@ -19,7 +19,7 @@ export function thresholdError(kind: AlertKind, threshold: number | null): strin
   return isAllowed ? null : `A number between ${range.min} and ${range.max}`
 }
 
-/** The limits for checking the rules; null for a disabled rule. */
+/** Returns the limit of each rule: its threshold, 0 for a rule without one, and null for a disabled rule. */
 export const limitsOf = (rules: readonly AlertRule[]): Limits =>
   Object.fromEntries(
     rules.map(({ kind, isEnabled, threshold }) => [kind, isEnabled ? (threshold ?? 0) : null]),

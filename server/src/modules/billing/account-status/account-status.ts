@@ -11,6 +11,7 @@ export type AccountStatus = {
   nextRetryMs: number | null
 }
 
+/** What may change the payment status of an organization. */
 export type AccountEvent =
   /** All invoices are paid, or a card was saved while nothing was due. */
   | { type: 'settled' }
@@ -23,7 +24,7 @@ export type AccountEvent =
 
 /** Days after the first failure on which a charge is retried: eight times in fourteen days. */
 export const retryDays = [1, 2, 4, 6, 8, 10, 12, 14] as const
-/** The number of days after the first failure when all versions are hibernated. */
+/** The number of days after the first failure after which all versions are hibernated. */
 export const terminatedAfterDays = 28
 
 /**

@@ -3,7 +3,7 @@ import type { Db } from '../../../db/database.ts'
 import { recordAudit } from '../../audit/index.ts'
 import { getOrg, listAdminEmails, setOrgStatus, type OrgRow } from '../../orgs/index.ts'
 import { changeAccount, lockAccount } from '../payments/payment-store.ts'
-import { hibernateAllForDebt, wakeAfterDebt } from '../limits/limits-store.ts'
+import { requestHibernationsForDebt, requestRestartsAfterDebt } from '../limits/limits-store.ts'
 import { statusMail } from './mails.ts'
 import { nextAccountStatus, type AccountEvent } from './account-status.ts'
 
@@ -41,8 +41,8 @@ export async function applyAccountEvent(
   if (after.status === before.status && !isRetry) return []
   if (after.status !== before.status) {
     await setOrgStatus({ db: tx }, orgId, after.status)
-    if (after.status === 'TERMINATED') await hibernateAllForDebt(tx, orgId, now)
-    if (after.status === 'ACTIVE') await wakeAfterDebt(tx, orgId)
+    if (after.status === 'TERMINATED') await requestHibernationsForDebt(tx, orgId, now)
+    if (after.status === 'ACTIVE') await requestRestartsAfterDebt(tx, orgId)
   }
   await recordAudit(tx, {
     at: now,
@@ -58,7 +58,10 @@ export async function applyAccountEvent(
   return to.map((email) => statusMail(app.config, email, org, after, reason))
 }
 
-/** Returns the billing email address, else the organization's, else those of its administrators. */
+/**
+ * Returns the email address of the billing details; without one, that of the organization; without both, those of its
+ * administrators.
+ */
 export async function recipientsOf(db: Db, org: OrgRow): Promise<string[]> {
   const email = org.billingDetails?.email ?? org.email
   return email ? [email] : await listAdminEmails(db, org.id)

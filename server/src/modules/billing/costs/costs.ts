@@ -13,13 +13,16 @@ import { sum, type DayUsage } from '../receipts/rate.ts'
 import { netOf, receiptOf } from '../receipts/receipt.ts'
 import { costPerHour, forecastUsage } from './forecast.ts'
 
+/** An organization's costs of the current month. All amounts include its discount and exclude tax. */
 export type Costs = {
   month: string
   soFar: Receipt
   forecast: Receipt
+  /** The usage so far. */
   usage: DayUsage[]
   /** The resources that are running or stored now. */
   observed: ObservedResource[]
+  /** Returns the costs of the resources per hour in dollars. */
   perHourOf: (resources: readonly ObservedResource[]) => Big
   /** Returns the receipt for the usage up to and including `day`. */
   receiptUntil: (day: string) => Receipt
@@ -49,6 +52,7 @@ export async function costsOf(app: App, book: PriceBook, orgId: number): Promise
   }
 }
 
+/** Returns the costs of an organization and its versions, and the state of its payments. */
 export async function summaryOf(app: App, book: PriceBook, orgId: number): Promise<BillingSummary> {
   const [costs, org, account, unpaid] = await Promise.all([
     costsOf(app, book, orgId),
@@ -70,6 +74,7 @@ export async function summaryOf(app: App, book: PriceBook, orgId: number): Promi
   }
 }
 
+/** Returns the costs of one version in the current month. */
 export async function squidCostOf(
   app: App,
   book: PriceBook,
@@ -103,8 +108,8 @@ const netOfSquid = (receipt: Receipt, squidId: number | null): string =>
   ).toFixed()
 
 /**
- * Returns how much each day increased the net amount. Included RPC requests thus reduce the costs of the days on which they were
- * made.
+ * Returns how much each day increased the net amount. Thus the discount for included RPC requests reduces the costs of the days
+ * on which the requests were made.
  */
 function dailyOf(costs: Costs, now: Date): BillingSummary['daily'] {
   const daily: BillingSummary['daily'] = []

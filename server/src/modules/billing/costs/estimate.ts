@@ -7,6 +7,7 @@ import { listAt, priceOf, type PriceBook } from '../prices/price-book.ts'
 import { costOf, sum } from '../receipts/rate.ts'
 import { msPerHour } from '../time.ts'
 
+/** The month of 720 hours that monthly prices refer to. */
 const hoursPerMonth = 720
 const bytesPerGb = 2 ** 30
 

@@ -10,7 +10,7 @@ const version = (id: number, perHour: number | string, hasTags = false): CapVers
   perHourUsd: new Big(perHour),
 })
 
-test('the warning thresholds are 75, 90 and 100 %', () => {
+test('the spent share is rounded down to the warning thresholds of 75, 90 and 100 %', () => {
   const reached = ['74.99', '75', '89.99', '90', '99.99', '100', '250'].map((spent) =>
     reachedPercent(new Big(spent), new Big(100)),
   )

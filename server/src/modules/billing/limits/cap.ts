@@ -1,8 +1,10 @@
 import type { BillingLimits } from '@shoal/contract'
 import { Big } from 'big.js'
 
+/** The shares of the cap at which a warning is sent. */
 export const warnAtPercents = [75, 90, 100] as const
 
+/** A running version whose hibernation would save money. */
 export type CapVersion = {
   id: number
   /** Name of the squid, without its slot. */
@@ -12,6 +14,7 @@ export type CapVersion = {
   perHourUsd: Big
 }
 
+/** What determines which versions are hibernated. */
 export type CapState = {
   capUsd: Big
   spentUsd: Big
@@ -23,7 +26,8 @@ export type CapState = {
 }
 
 /**
- * A version is hibernated when the rest of the budget covers at most one hour of the running versions; the last one, two minutes.
+ * A version is hibernated when the remaining budget covers at most one hour of all running versions. If only one version is running, it
+ * is hibernated when the budget covers at most two minutes.
  */
 const horizonHours = new Big(1)
 const lastHorizonHours = new Big(2).div(60)
@@ -45,6 +49,7 @@ export function versionsToHibernate({
   hibernateOrder,
 }: CapState): CapVersion[] {
   const remainingUsd = capUsd.minus(spentUsd).minus(committedUsd)
+  // Versions outside of the configured order follow those in it; versions with tags follow all others.
   const rankOf = (v: CapVersion) => {
     const position = hibernateOrder.indexOf(v.name)
     return (v.hasTags ? 1_000_000 : 0) + (position === -1 ? 1_000 : position)

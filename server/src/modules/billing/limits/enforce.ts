@@ -12,9 +12,9 @@ import { recipientsOf } from '../account-status/apply-event.ts'
 import { monthEndMs, msPerHour } from '../time.ts'
 import { reachedPercent, versionsToHibernate } from './cap.ts'
 import {
-  hibernateForCap,
+  requestHibernationForCap,
   listHibernatedByCap,
-  wakeAfterCap,
+  requestRestartsAfterCap,
   listAccountsWithCaps,
   versionsWithTags,
   deleteHibernation,
@@ -27,18 +27,18 @@ import { systemAction } from '../../deployments/index.ts'
 export async function enforceLimits(app: App, book: PriceBook): Promise<void> {
   for (const account of await listAccountsWithCaps(app.db)) {
     // A failure for one organization must not prevent the enforcement of the other caps.
-    await enforceOne(app, book, account).catch((error: unknown) =>
+    await enforceCap(app, book, account).catch((error: unknown) =>
       app.log.error({ err: error, orgId: account.orgId }, 'failed to enforce spend cap'),
     )
   }
 }
 
-async function enforceOne(app: App, book: PriceBook, account: AccountRow): Promise<void> {
+async function enforceCap(app: App, book: PriceBook, account: AccountRow): Promise<void> {
   const { orgId } = account
   const org = await getOrg(app.db, orgId)
   if (account.spendCapUsd === null) {
     await restrictOrg(app, org, { deploysStoppedUntil: null, rpcRequestsCap: account.rpcRequestsCap })
-    await wakeAfterCap(app.db, orgId)
+    await requestRestartsAfterCap(app.db, orgId)
     return
   }
   const costs = await costsOf(app, book, orgId)
@@ -46,19 +46,19 @@ async function enforceOne(app: App, book: PriceBook, account: AccountRow): Promi
   const spentUsd = netOf(costs.soFar)
   const monthEnd = monthEndMs(costs.month)
   const hibernatedCount =
-    account.atCap === 'hibernate' ? await hibernateVersions(app, book, account, { costs, capUsd, spentUsd }) : 0
+    account.atCap === 'hibernate' ? await requestHibernations(app, book, account, { costs, capUsd, spentUsd }) : 0
   const isReached = spentUsd.gte(capUsd) || hibernatedCount > 0
   await restrictOrg(app, org, {
     deploysStoppedUntil: isReached ? new Date(monthEnd) : null,
     // With `hibernate`, no RPC requests are allowed either, because they cost money.
     rpcRequestsCap: isReached && account.atCap === 'hibernate' ? 0 : account.rpcRequestsCap,
   })
-  if (!isReached) await wakeAfterCap(app.db, orgId)
+  if (!isReached) await requestRestartsAfterCap(app.db, orgId)
   await sendCapWarning(app, org, account, costs.month, { spentUsd, capUsd, isReached })
 }
 
 /** Marks versions for hibernation if necessary to stay within the cap. Returns how many the cap has marked this month. */
-async function hibernateVersions(
+async function requestHibernations(
   app: App,
   book: PriceBook,
   account: AccountRow,
@@ -88,7 +88,7 @@ async function hibernateVersions(
   const toStop = versionsToHibernate({ capUsd, spentUsd, committedUsd, versions, hibernateOrder })
   for (const { id } of toStop) {
     const name = versions.find((v) => v.id === id)?.fullName ?? ''
-    await hibernateForCap(app.db, { id, orgId: account.orgId, name }, now)
+    await requestHibernationForCap(app.db, { id, orgId: account.orgId, name }, now)
   }
   return hibernatedBefore + toStop.length
 }

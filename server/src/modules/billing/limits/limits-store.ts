@@ -33,10 +33,11 @@ export async function versionsWithTags(db: Db, orgId: number): Promise<Set<numbe
   return new Set(rows.map((row) => row.squidId))
 }
 
+/** A version that is marked for hibernation, or for a restart (`isWaking`). */
 export type HibernationRow = typeof billingHibernations.$inferSelect
 
 /** Marks all running versions for hibernation. Versions that a member hibernated are not marked, so billing will not restart them. */
-export async function hibernateAllForDebt(db: Db, orgId: number, at: Date): Promise<void> {
+export async function requestHibernationsForDebt(db: Db, orgId: number, at: Date): Promise<void> {
   await db.execute(sql`
     insert into billing_hibernations (squid_id, org_id, squid_name, reason, month, is_waking, at)
     select id, org_id, name || '@' || slot, 'debt', ${monthOf(at.getTime())}, false, ${at} from squids
@@ -61,7 +62,7 @@ export async function followSuspensions(db: Db, at: Date): Promise<void> {
 }
 
 /** Marks a version for hibernation because of the spending cap. Returns false if the version was marked already. */
-export async function hibernateForCap(
+export async function requestHibernationForCap(
   db: Db,
   squid: { id: number; orgId: number; name: string },
   at: Date,
@@ -81,13 +82,13 @@ export async function hibernateForCap(
   return insertedRows.length > 0
 }
 
-/** Requests a restart of the versions that were hibernated for debt. */
-export async function wakeAfterDebt(db: Db, orgId: number): Promise<void> {
+/** Requests restarts of the versions that were hibernated for debt. */
+export async function requestRestartsAfterDebt(db: Db, orgId: number): Promise<void> {
   await markForRestart(db, orgId, 'debt')
 }
 
-/** Requests a restart of the versions that the cap has hibernated. */
-export async function wakeAfterCap(db: Db, orgId: number): Promise<void> {
+/** Requests restarts of the versions that the cap has hibernated. */
+export async function requestRestartsAfterCap(db: Db, orgId: number): Promise<void> {
   await markForRestart(db, orgId, 'cap')
 }
 
@@ -98,8 +99,10 @@ async function markForRestart(db: Db, orgId: number, reason: HibernationRow['rea
     .where(and(eq(billingHibernations.orgId, orgId), eq(billingHibernations.reason, reason)))
 }
 
+/** Returns all versions that are marked for hibernation or a restart. */
 export const listHibernations = (db: Db): Promise<HibernationRow[]> => db.select().from(billingHibernations)
 
+/** Returns the versions that the cap has hibernated, or will hibernate, and whose restart is not requested. */
 export function listHibernatedByCap(db: Db, orgId: number): Promise<HibernationRow[]> {
   return db
     .select()

@@ -8,6 +8,7 @@ import { invoices, meterState, usageRecords, usageSpans } from '../tables.ts'
 import { monthAfter } from '../time.ts'
 import type { RecordedUsage, Span, HourlyUsage } from './spans.ts'
 
+/** A running or starting program, with what its price depends on. */
 export type RunningContainer = {
   orgId: number
   squidId: number
@@ -54,6 +55,7 @@ export function selectSpans(db: Db, fromMs: number, orgId?: number): Promise<Spa
     .where(and(gt(usageSpans.toMs, fromMs), orgId === undefined ? undefined : eq(usageSpans.orgId, orgId)))
 }
 
+/** Adds spans, and extends those that already exist. */
 export async function saveSpans(db: Db, spans: readonly Span[]): Promise<void> {
   for (let i = 0; i < spans.length; i += 1000)
     await db
@@ -65,10 +67,12 @@ export async function saveSpans(db: Db, spans: readonly Span[]): Promise<void> {
       })
 }
 
+/** Deletes the spans that end before `ms`. */
 export async function deleteSpansBefore(db: Db, ms: number): Promise<void> {
   await db.delete(usageSpans).where(lt(usageSpans.toMs, ms))
 }
 
+/** Returns the progress of the meter; null before its first reading. */
 export async function readMeter(db: Db) {
   const [row] = await db.select().from(meterState)
   return row ?? null

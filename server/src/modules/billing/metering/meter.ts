@@ -9,6 +9,7 @@ import { extendSpans, unrecordedUsage, usageOfSpans, type ObservedResource, type
 
 /** Maximum delay with which gateways write RPC request counts to the database. */
 const maxRpcDelayMs = days(2)
+/** Spans are kept longer than any usage is recorded late. */
 const spanRetentionMs = days(3)
 
 /**
@@ -36,8 +37,8 @@ export async function meterTick(app: Pick<App, 'clock' | 'db'>): Promise<void> {
 }
 
 async function recordHours(db: Db, fromMs: number, untilMs: number, at: Date): Promise<void> {
-  // Reads from an hour earlier, in case the clock was set back; RPC requests from even earlier, because gateways may write them
-  // late.
+  // Reads spans from an hour earlier, in case the clock was set back, and RPC requests from even earlier, because gateways may write
+  // them late.
   const spansFromMs = fromMs - hours(1)
   const rpcFromMs = fromMs - maxRpcDelayMs
   const due = [

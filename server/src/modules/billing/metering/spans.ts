@@ -61,7 +61,7 @@ export type HourlyUsage = {
   resource: string
   type: string
   hourMs: number
-  /** ms, byte-ms or requests. */
+  /** Milliseconds for programs, bytes multiplied by milliseconds for storage, or a number of requests. */
   quantity: bigint
 }
 
@@ -94,6 +94,7 @@ export function usageOfSpans(spans: readonly Span[], fromMs: number, toMs: numbe
   return [...byHour.values()]
 }
 
+/** The sum of the usage records of one resource in one hour, and their number. */
 export type RecordedUsage = {
   source: HourlyUsage['source']
   resource: string

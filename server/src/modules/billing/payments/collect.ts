@@ -22,6 +22,7 @@ import type { ChargeOutcome, PaymentProvider } from './provider.ts'
 /** The minimum charge. Payment providers reject smaller ones, so smaller invoices are marked as paid. */
 const minChargeCents = 50
 
+/** The status after the charges, and the error of the failed charge, as the customer sees it; null if none failed. */
 export type ChargeSummary = { status: OrgStatus; error: string | null }
 
 /**
@@ -74,7 +75,7 @@ async function chargeInvoice(app: App, provider: PaymentProvider, invoice: Invoi
 
 /**
  * Records a charge before the provider is called, or returns one that was interrupted; `paid` if the invoice has been paid
- * meanwhile.
+ * in the meantime, `no method` without a payment method.
  */
 async function beginCharge(app: App, invoice: InvoiceRow, amountCents: number) {
   return await app.db.transaction(async (tx) => {

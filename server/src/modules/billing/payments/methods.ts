@@ -63,7 +63,7 @@ export async function removeMethod(app: App, org: Org, id: string): Promise<void
   await deletePaymentMethod(app.db, org.id, id)
 }
 
-/** @throws Refusal 404 for an unknown payment method */
+/** Makes a payment method the one that is charged. @throws Refusal 404 for an unknown payment method */
 export async function makeMethodDefault(app: App, org: Org, id: string): Promise<void> {
   await requireMethod(app, org, id)
   await setDefaultPaymentMethod(app.db, org.id, id)

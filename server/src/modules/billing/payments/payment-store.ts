@@ -17,6 +17,7 @@ export async function accountOf(db: Db, orgId: number): Promise<AccountRow> {
   return row
 }
 
+/** Changes columns of an organization's billing account; creates the account on first use. */
 export async function changeAccount(
   db: Db,
   orgId: number,
@@ -71,6 +72,7 @@ export async function addPaymentMethod(
     .onConflictDoNothing()
 }
 
+/** Makes a payment method the default by giving it the highest rank. */
 export async function setDefaultPaymentMethod(db: Db, orgId: number, id: string): Promise<void> {
   await db
     .update(paymentMethods)
@@ -90,6 +92,7 @@ export async function deletePaymentMethod(db: Db, orgId: number, id: string): Pr
   return deletedRows.length > 0
 }
 
+/** Returns the unpaid invoices of an organization, oldest first. */
 export function listUnpaid(db: Db, orgId: number): Promise<InvoiceRow[]> {
   return db
     .select()
@@ -98,6 +101,7 @@ export function listUnpaid(db: Db, orgId: number): Promise<InvoiceRow[]> {
     .orderBy(asc(invoices.number))
 }
 
+/** Marks an invoice as paid, unless it is paid already. */
 export async function markPaid(db: Db, number: number, at: Date): Promise<void> {
   await db
     .update(invoices)
@@ -126,6 +130,7 @@ export async function insertCharge(db: Db, charge: ChargeRow): Promise<void> {
   await db.insert(charges).values(charge)
 }
 
+/** Records the outcome of a charge. Returns the charge; null if it is unknown. */
 export async function endCharge(db: Db, key: string, outcome: Partial<ChargeRow>): Promise<ChargeRow | null> {
   const [row] = await db.update(charges).set(outcome).where(eq(charges.key, key)).returning()
   return row ?? null

@@ -24,8 +24,10 @@ export type PaymentProvider = {
   charge: (charge: ChargeRequest) => Promise<ChargeOutcome>
 }
 
+/** The organization of a customer at the provider. */
 export type Customer = { orgId: number; code: string; name: string; email: string | null }
 
+/** A payment to collect. `key` is the idempotency key. */
 export type ChargeRequest = {
   key: string
   customerId: string

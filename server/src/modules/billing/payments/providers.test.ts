@@ -77,7 +77,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     ['4000000000000127', "Your card's security code is incorrect."],
     ['4000000000000119', 'An error occurred while processing your card. Try again in a little bit.'],
     ['4242424242424241', 'Your card number is invalid.'],
-  ])('saving card %s: %s', async (number, outcome) => {
+  ])('saving card %s results in: %s', async (number, outcome) => {
     const org = await t.make.org({ status: 'DRAFT' })
     expect(await saveCard(org, number)).toBe(outcome)
     const { status } = await t.as(org.admin).orgs.get({ params: paramsOf(org) })
@@ -109,7 +109,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     ['4000000000000341', 'Your card was declined.'],
     ['4000002760003184', 'Your card was declined. This transaction requires authentication.'],
     ['4000008260003178', 'Your card has insufficient funds.'],
-  ])('charging card %s: %s', async (number, error) => {
+  ])('charging card %s results in the error: %s', async (number, error) => {
     const org = await t.make.org()
     await saveCard(org, number)
     await addUnpaidInvoice(org, '12.34')

@@ -73,6 +73,7 @@ function entryInForce<T extends { from: string }>(rows: readonly T[], atMs: numb
   return row
 }
 
+/** The month of 720 hours that monthly prices refer to. */
 const hoursPerMonth = 720
 const bytesPerGb = 2 ** 30
 

@@ -60,7 +60,7 @@ async function invoiceOf({
 }
 
 /** Returns the customer's address as printed, without separators. */
-async function customerOf(options: InvoiceOptions): Promise<string> {
+async function printedCustomer(options: InvoiceOptions): Promise<string> {
   const [firstPage = []] = pagesOf(await invoiceOf(options))
   return firstPage.slice(firstPage.indexOf('Bill to') + 1, firstPage.indexOf('Item')).join('')
 }
@@ -110,18 +110,18 @@ test.each([
   ['Kazakh', 'Қазақ Өнер ЖШС', 'Үштөбе'],
 ])('%s names are printed and can be searched', async (_, name, city) => {
   warnings.length = 0
-  expect(await customerOf({ name, city })).toBe(`${name}Street 18001 ${city}Switzerland`)
+  expect(await printedCustomer({ name, city })).toBe(`${name}Street 18001 ${city}Switzerland`)
   expect(warnings).toEqual([])
 })
 
 test('decomposed accents are composed, line breaks become spaces, and direction controls are removed', async () => {
   const name = `${'Łódź'.normalize('NFD')}\n\u202EAG`
-  expect(await customerOf({ name })).toContain('Łódź AGStreet 1')
+  expect(await printedCustomer({ name })).toContain('Łódź AGStreet 1')
 })
 
 test('characters without a font are replaced by a mark, but can be copied, and a warning is logged', async () => {
   warnings.length = 0
-  const customer = await customerOf({ name: 'Երևան (東京) AG', city: 'תל אביב' })
+  const customer = await printedCustomer({ name: 'Երևան (東京) AG', city: 'תל אביב' })
   expect(customer).toMatch(/^Երևան \(東京\) AGStreet 18001 תל אביבSwitzerland/)
   expect(customer).toContain('\uFFFD is a character that this PDF has no font for.')
   expect(warnings).toHaveLength(1)
@@ -134,7 +134,7 @@ test('characters without a font are replaced by a mark, but can be copied, and a
 test("the operator's font prints characters that the built-in font does not have, even within one name", async () => {
   warnings.length = 0
   const options = { name: 'Łódź Երևան Київ', fontFile: checkedFontFile({ SHOAL_INVOICE_FONT: armenianFont }) }
-  expect(await customerOf(options)).toBe('Łódź Երևան КиївStreet 18001 ZürichSwitzerland')
+  expect(await printedCustomer(options)).toBe('Łódź Երևան КиївStreet 18001 ZürichSwitzerland')
   expect(warnings).toEqual([])
   expect((await invoiceOf(options)).includes('NotoSansArmenian')).toBe(true)
   expect((await invoiceOf({ ...options, name: 'Łódź' })).includes('NotoSansArmenian')).toBe(false)

@@ -5,12 +5,13 @@ import { dayOf } from '../../../clock.ts'
 import { invoiceNumber } from '../payments/collect.ts'
 import type { InvoiceRow } from '../payments/payment-store.ts'
 import { addressOf, drawAddress, mutedColor, lineMetrics } from './pdf-address.ts'
-import { bold, openFaces, regular, unprintedOf, type PdfFont } from './pdf-fonts.ts'
-import { drawRow, drawTable, decimalPointsOf, drawRule, type PdfColumn } from './pdf-table.ts'
+import { bold, openFonts, regular, unprintedOf, type PdfFont } from './pdf-fonts.ts'
+import { drawRow, drawTable, decimalPointsOf, drawRule, rowHeight, type PdfColumn } from './pdf-table.ts'
 import { mergeSquids, netOf } from './receipt.ts'
 
 type Pdf = InstanceType<typeof PdfDocument>
 
+// Positions on an A4 page, in points.
 const margin = 56
 const rightEdge = 539
 const middle = 310
@@ -49,11 +50,11 @@ export async function invoicePdf(invoice: InvoiceRow, { log, fontFile }: Invoice
     pdf.on('error', reject)
   })
   const texts = [...invoice.seller, ...addressOf(invoice.customer)]
-  const faces = await openFaces(pdf, texts, fontFile)
-  const characters = unprintedOf(texts, faces)
+  const fonts = await openFonts(pdf, texts, fontFile)
+  const characters = unprintedOf(texts, fonts)
   if (characters.length > 0)
     log.warn({ invoice: number, characters }, 'no font has some characters of an invoice: set SHOAL_INVOICE_FONT')
-  drawHeader(pdf, invoice, number, faces)
+  drawHeader(pdf, invoice, number, fonts)
   const items = mergeSquids(receipt).items.map((item) => [billableLabel(item.type), ...cellsOf(item)])
   const totals = totalsOf(receipt)
   const points = decimalPointsOf(pdf, summaryColumns, [...items, ...totals])
@@ -76,7 +77,7 @@ function drawHeader(
   pdf: Pdf,
   { receipt, customer, seller, closedAt, paidAt }: InvoiceRow,
   number: string,
-  faces: PdfFont[],
+  fonts: PdfFont[],
 ): void {
   drawTitle(pdf, 'Invoice', 20)
   pdf.moveDown(0.8)
@@ -93,7 +94,7 @@ function drawHeader(
     pdf.fillColor('#000000').text(value, margin + 60, y, { lineBreak: false, baseline: -lineMetrics.baseline })
   })
   pdf.y = top
-  const block = { x: middle, width: rightEdge - middle, faces }
+  const block = { x: middle, width: rightEdge - middle, fonts }
   drawAddress(pdf, 'From', seller, block)
   drawAddress(pdf, 'Bill to', addressOf(customer), block)
   pdf.y = Math.max(pdf.y, top + facts.length * lineMetrics.lineHeight) + 20
@@ -114,7 +115,7 @@ function totalsOf(receipt: Receipt): string[][] {
 
 function drawTotals(pdf: Pdf, rows: readonly string[][], points: readonly number[]): void {
   // Keeps the totals on one page.
-  if (pdf.y + (rows.length + 1) * 17 > pdf.page.height - pdf.page.margins.bottom) pdf.addPage()
+  if (pdf.y + (rows.length + 1) * rowHeight > pdf.page.height - pdf.page.margins.bottom) pdf.addPage()
   pdf.y += 6
   drawRule(pdf)
   rows.forEach((row, i) => {

@@ -5,6 +5,7 @@ import { and, desc, eq, sql, type SQL } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import { invoices, type InvoiceCustomer } from '../tables.ts'
 
+/** Returns the invoice of a month (`yyyy-MM`); null if the month is not closed. */
 export async function selectInvoice(db: Db, orgId: number, month: string) {
   const [row] = await db
     .select()
@@ -13,6 +14,7 @@ export async function selectInvoice(db: Db, orgId: number, month: string) {
   return row ?? null
 }
 
+/** Returns the invoices of an organization, newest month first. */
 export function listInvoices(db: Db, orgId: number) {
   return db.select().from(invoices).where(eq(invoices.orgId, orgId)).orderBy(desc(invoices.month))
 }

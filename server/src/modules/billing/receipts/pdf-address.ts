@@ -8,22 +8,22 @@ export const mutedColor = '#5b6673'
 /** Line metrics in points, for addresses and for the invoice's number, month, date and status. */
 export const lineMetrics = { lineHeight: 13, baseline: 7 }
 
-type AddressBlock = { x: number; width: number; faces: readonly PdfFont[] }
+type AddressBlock = { x: number; width: number; fonts: readonly PdfFont[] }
 
 /** Draws a labelled address at the current position. */
 export function drawAddress(
   pdf: Pdf,
   label: string,
   texts: readonly string[],
-  { x, width, faces }: AddressBlock,
+  { x, width, fonts }: AddressBlock,
 ): void {
   if (texts.length === 0) return
-  const draw = (text: string) => drawRuns(pdf, runsOf(text, faces), { x, width, ...lineMetrics })
+  const draw = (text: string) => drawRuns(pdf, runsOf(text, fonts), { x, width, ...lineMetrics })
   pdf.fillColor(mutedColor)
   draw(label)
   pdf.fillColor('#000000')
   texts.forEach(draw)
-  if (unprintedOf(texts, faces).length > 0) {
+  if (unprintedOf(texts, fonts).length > 0) {
     pdf.fillColor(mutedColor)
     draw(`${unprintedMark} is a character that this PDF has no font for.`)
   }

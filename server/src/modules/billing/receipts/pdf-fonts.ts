@@ -18,7 +18,7 @@ export type PdfFont = { name: string; hasCharacter: (codePoint: number) => boole
 /**
  * Text in one font. `unprinted`: characters that no font has, each of which `text` replaces by a mark; null if there are none.
  */
-export type TextRun = { text: string; face: string; unprinted: string | null }
+export type TextRun = { text: string; font: string; unprinted: string | null }
 
 /** Replaces a character that no font has. */
 export const unprintedMark = '\uFFFD'
@@ -27,15 +27,15 @@ export const unprintedMark = '\uFFFD'
  * Opens the built-in fonts, and the operator's font only if `texts` need it, since it may be large. Each PDF opens its fonts
  * again, so that their memory is freed and the bytes of a PDF do not depend on the PDF before it.
  */
-export async function openFaces(pdf: Pdf, texts: readonly string[], operatorFile?: string): Promise<PdfFont[]> {
-  const faces = [await openFace(pdf, regular, fileURLToPath(regularFile))]
-  await openFace(pdf, bold, fileURLToPath(boldFile))
-  if (operatorFile !== undefined && unprintedOf(texts, faces).length > 0)
-    faces.push(await openFace(pdf, 'operators', operatorFile))
-  return faces
+export async function openFonts(pdf: Pdf, texts: readonly string[], operatorFile?: string): Promise<PdfFont[]> {
+  const fonts = [await openFont(pdf, regular, fileURLToPath(regularFile))]
+  await openFont(pdf, bold, fileURLToPath(boldFile))
+  if (operatorFile !== undefined && unprintedOf(texts, fonts).length > 0)
+    fonts.push(await openFont(pdf, 'operators', operatorFile))
+  return fonts
 }
 
-async function openFace(pdf: Pdf, name: string, file: string): Promise<PdfFont> {
+async function openFont(pdf: Pdf, name: string, file: string): Promise<PdfFont> {
   const bytes = await readFile(file)
   const opened = create(bytes)
   // The fonts of a collection are regional variants with the same characters, so the first one is enough.
@@ -46,14 +46,14 @@ async function openFace(pdf: Pdf, name: string, file: string): Promise<PdfFont> 
 }
 
 /** Splits `text` into runs by font; each character uses the first font that has it. */
-export function runsOf(text: string, faces: readonly PdfFont[]): TextRun[] {
+export function runsOf(text: string, fonts: readonly PdfFont[]): TextRun[] {
   const runs: TextRun[] = []
   for (const { segment } of graphemes.segment(normalize(text))) {
     const lastRun = runs.at(-1)
-    const face = faces.find((candidate) => canPrint(candidate, segment))?.name
-    const run: TextRun = face
-      ? { text: segment, face, unprinted: null }
-      : { text: unprintedMark, face: regular, unprinted: segment }
+    const font = fonts.find((candidate) => canPrint(candidate, segment))?.name
+    const run: TextRun = font
+      ? { text: segment, font, unprinted: null }
+      : { text: unprintedMark, font: regular, unprinted: segment }
     if (!lastRun || (segment !== ' ' && !isMergeable(lastRun, run))) runs.push(run)
     else {
       lastRun.text += run.text
@@ -63,11 +63,11 @@ export function runsOf(text: string, faces: readonly PdfFont[]): TextRun[] {
   return runs
 }
 
-const isMergeable = (a: TextRun, b: TextRun) => a.face === b.face && (a.unprinted === null) === (b.unprinted === null)
+const isMergeable = (a: TextRun, b: TextRun) => a.font === b.font && (a.unprinted === null) === (b.unprinted === null)
 
 /** Returns the distinct characters of `texts` that no font has. */
-export function unprintedOf(texts: readonly string[], faces: readonly PdfFont[]): string[] {
-  const runs = texts.flatMap((text) => runsOf(text, faces))
+export function unprintedOf(texts: readonly string[], fonts: readonly PdfFont[]): string[] {
+  const runs = texts.flatMap((text) => runsOf(text, fonts))
   return [...new Set(runs.flatMap(({ unprinted }) => unprinted?.match(/\S/gu) ?? []))]
 }
 
@@ -92,8 +92,8 @@ type TextBox = { x: number; width: number; lineHeight: number; baseline: number 
 
 /** Draws runs at the page's y, wrapped, with the same line height and baseline for all fonts. */
 export function drawRuns(pdf: Pdf, runs: readonly TextRun[], { x, width, lineHeight, baseline }: TextBox): void {
-  runs.forEach(({ text, face, unprinted }, i) => {
-    const lineGap = lineHeight - pdf.font(face).currentLineHeight(true)
+  runs.forEach(({ text, font, unprinted }, i) => {
+    const lineGap = lineHeight - pdf.font(font).currentLineHeight(true)
     // Makes unprinted characters searchable and copyable.
     if (unprinted !== null) pdf.markContent('Span', { actual: unprinted })
     const options = { width, lineGap, baseline: -baseline, continued: i < runs.length - 1 }

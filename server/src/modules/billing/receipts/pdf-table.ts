@@ -12,7 +12,8 @@ export type PdfColumn = {
 
 type Pdf = InstanceType<typeof PDFKit>
 
-const rowHeight = 17
+/** Height of a row in points. */
+export const rowHeight = 17
 /** Distance of the baseline from the top of a row in points; negative, because pdfkit counts upwards. */
 const baseline = -7
 const hairline = '#d5dae0'

@@ -9,7 +9,7 @@ export type DayUsage = {
   type: string
   squidId: number | null
   squidName: string | null
-  /** ms, byte-ms or requests. */
+  /** Milliseconds for programs, bytes multiplied by milliseconds for storage, or a number of requests. */
   quantity: bigint
 }
 

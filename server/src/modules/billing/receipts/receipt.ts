@@ -4,6 +4,7 @@ import { taxPercent, type PriceBook } from '../prices/price-book.ts'
 import { monthEndMs } from '../time.ts'
 import { organizationDiscount, rateMonth, sum, type DayUsage, type Line } from './rate.ts'
 
+/** What a receipt is computed from. */
 export type ReceiptInput = {
   book: PriceBook
   /** `yyyy-MM` */
@@ -68,12 +69,12 @@ export function mergeSquids(receipt: Receipt): Receipt {
   return { ...receipt, items: [...merged.values()].sort(bySubtotal) }
 }
 
-const itemOf = (line: Line, share: Big): ReceiptItem => ({
+const itemOf = (line: Line, discount: Big): ReceiptItem => ({
   type: line.type,
   amount: line.amount.toFixed(),
   rate: line.rate.toFixed(),
   subtotal: line.subtotal.toFixed(),
-  discount: line.included.plus(share).toFixed(),
+  discount: line.included.plus(discount).toFixed(),
   squid: line.squid,
 })
 

@@ -36,6 +36,7 @@ export function startScenario(t: TestApp) {
     return id
   }
 
+  /** Adds a database of this size to a version. */
   const addDatabase = (id: number, profile: string, gibibytes: number) =>
     sql(
       `insert into squid_databases (squid_id, database, role, sealed_password, read_role, sealed_read_password, version, profile, total_bytes)

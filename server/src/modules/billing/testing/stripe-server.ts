@@ -21,11 +21,14 @@ export type StripeServer = {
   event: (type: string, paymentId: string, at?: Date) => { payload: string; signature: string }
   /** Executes the next request but drops its response. */
   loseNextResponse: () => void
+  /** Returns all payments, oldest first. */
   payments: () => Stored[]
+  /** The method and path of each request, oldest first. */
   requests: string[]
   close: () => Promise<void>
 }
 
+/** Starts the server on loopback; it signs its events with `webhookSecret`. */
 export async function startStripeServer(webhookSecret: string): Promise<StripeServer> {
   const objects = new Map<string, Stored>()
   const cards = new Map<string, string>()

@@ -126,7 +126,7 @@ test('long lines arrive in batches of limited size, which are read one at a time
   expect(tail.lastSeq).toBe(Number(first?.id) + count)
 })
 
-test('a reader that is too slow receives the number of lines it missed, and all other lines', async () => {
+test('a follower that is too slow receives the number of lines it missed, and all other lines', async () => {
   const slow = await follow()
   const quick = await follow()
   slow.pause()

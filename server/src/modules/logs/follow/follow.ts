@@ -5,6 +5,7 @@ import { matchesEverything, matches, type LogFilter } from '../filter.ts'
 import type { LogReader } from '../reader.ts'
 import type { Tails } from './tails.ts'
 
+/** Which lines to follow. */
 export type FollowQuery = {
   squidId: number
   filter: LogFilter
@@ -56,7 +57,7 @@ function* batchOf(lines: Parameters<typeof entryOf>[0][], filter: LogFilter) {
   if (matching.length > 0) yield matching.map(entryOf)
 }
 
-/** Returns the entry that replaces the lines from `first` to `last` for a slow reader; none when its filter excludes them all. */
+/** Returns the entry that replaces the lines from `first` to `last` for a slow follower; none when the filter excludes them all. */
 async function gapOf(
   app: Pick<App, 'clock'>,
   reader: LogReader,

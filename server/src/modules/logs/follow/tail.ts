@@ -1,6 +1,6 @@
 import { bytesOf, type PartQuery, type StoredLine } from '../lines-store.ts'
 
-/** Limits of the lines in memory per followed version. A reader that is further behind misses lines. */
+/** Limits of the lines in memory per followed version. A follower that is further behind misses lines. */
 const maxLines = 10_000
 const maxChars = 8_000_000
 /** Maximum lines and bytes of one read. A line may have 64 KiB, so a limit of lines alone would not limit the memory. */
@@ -10,11 +10,12 @@ type TailSource = (query: PartQuery) => Promise<{ lines: StoredLine[]; hasMore: 
 
 /** The newest lines of one version in memory, shared by all followers in this process. */
 export type Tail = {
-  /** The oldest line in memory: a reader that has not reached it has missed lines. */
+  /** The number of the oldest line in memory: a follower that has not reached it has missed lines. */
   readonly firstSeq: number
+  /** The number of the newest line. */
   readonly lastSeq: number
   readonly isEnded: boolean
-  /** Returns the next lines in memory after `seq`. */
+  /** Returns the next lines in memory after `afterSeq`. */
   after: (query: PartQuery) => StoredLine[]
   /** Resolves when new lines have arrived, the tail has ended, or `signal` is aborted. */
   changed: (signal: AbortSignal) => Promise<void>

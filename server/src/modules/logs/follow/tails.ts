@@ -8,6 +8,7 @@ import { createTail, type Tail } from './tail.ts'
 /** The interval of the poll that detects deleted versions and lost notifications. */
 const pollMs = 2_000
 
+/** The tails of all versions that are followed in this process. */
 export type Tails = {
   /** The tail of a version, shared by all followers; call `release` when done. */
   open: (squidId: number) => Promise<{ tail: Tail; release: () => void }>
@@ -15,7 +16,10 @@ export type Tails = {
 
 type SharedTail = { tail: Promise<Tail>; followers: number }
 
-/** Creates the tails of this process. They use one listening connection and one read per change, regardless of the followers. */
+/**
+ * Creates the tails of this process. They use one listening connection and one read per change, regardless of the
+ * number of followers.
+ */
 export function createTails(app: Pick<App, 'db' | 'logsDatabase' | 'log'>, reader: LogReader): Tails {
   const followed = new Map<number, SharedTail>()
   let stopListening: (() => void) | null = null

@@ -8,6 +8,7 @@ import { atMs, type Direction, type LinePosition } from '../lines-store.ts'
 /** A block of lines that may contain matches. */
 export type Candidate = { firstSeq: number; lastSeq: number; minAtMs: number; maxAtMs: number }
 
+/** Which blocks to look up. Lines up to `indexedSeq` are in blocks. */
 export type CandidateQuery = {
   squidId: number
   indexedSeq: number

@@ -27,17 +27,17 @@ async function* pagesOf(
       after,
       limit: lineBatchSize,
     })
-    if (lines.length > 0) yield lines.map((line) => `${textOf(entryOf(line))}\n`).join('')
+    if (lines.length > 0) yield lines.map((line) => `${formatEntry(entryOf(line))}\n`).join('')
     after = next
   } while (after && !query.signal.aborted)
 }
 
 /** Formats an entry as `2026-09-02T12:04:31.208Z INFO processor sqd:processor 23 / 42 {"rate":2}`. */
-function textOf({ timestamp, level, container, payload }: LogEntry): string {
-  return `${timestamp} ${level} ${container} ${typeof payload === 'string' ? payload : textOfObject(payload)}`
+function formatEntry({ timestamp, level, container, payload }: LogEntry): string {
+  return `${timestamp} ${level} ${container} ${typeof payload === 'string' ? payload : formatObject(payload)}`
 }
 
-function textOfObject({ ns, msg, ...other }: Record<string, unknown>): string {
+function formatObject({ ns, msg, ...other }: Record<string, unknown>): string {
   delete other['level']
   const fields = Object.keys(other).length > 0 ? JSON.stringify(other) : undefined
   return [ns, msg, fields].filter((part) => part !== undefined).join(' ')

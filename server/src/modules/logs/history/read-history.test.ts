@@ -53,7 +53,7 @@ const queryArbitrary = fc.record({
 let lastSquidId = 0
 const minuteMs = (minute: number) => day + minute * 60_000
 
-/** Writes the batches to a new version, repeatedly, until there are several blocks. Returns the version and all stored lines. */
+/** Creates a writer without limits and redaction. */
 const createUnlimitedWriter = () => {
   const own = { bytesPerSecond: Infinity, linesPerSecond: Infinity, bytesPerDay: Infinity }
   const limits = { ...own, orgBytesPerSecond: Infinity, orgLinesPerSecond: Infinity, orgBytesPerDay: Infinity }
@@ -68,6 +68,7 @@ const createUnlimitedWriter = () => {
   })
 }
 
+/** Writes the batches to a new version, repeatedly, until there are several blocks. Returns the version and all stored lines. */
 async function ingest(batches: (typeof rawLines extends fc.Arbitrary<infer T> ? T : never)[]) {
   const squidId = ++lastSquidId
   const writer = createUnlimitedWriter()

@@ -13,6 +13,7 @@ import {
 import { findCandidates, type Candidate } from './block-store.ts'
 import { compareBy } from './merge-pages.ts'
 
+/** Which lines a page contains. */
 export type HistoryQuery = {
   squidId: number
   fromMs: number | null

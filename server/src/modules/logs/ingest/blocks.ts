@@ -29,7 +29,10 @@ export function fillBlocks(open: OpenBlock, lines: NewLine[]): { full: SeqRange[
   return { full, open: { firstSeq, lastSeq, chars } }
 }
 
-/** Splits the lines that an earlier worker stored, but did not index, into full blocks. The remaining lines stay in the open block. */
+/**
+ * Splits the lines that an earlier worker stored, but did not index, into full blocks. The remaining lines stay in the
+ * open block.
+ */
 export function blocksOfBacklog(indexedSeq: number, lastSeq: number): SeqRange[] {
   const blocks: SeqRange[] = []
   for (let firstSeq = indexedSeq + 1; firstSeq + linesPerBlock - 1 <= lastSeq; firstSeq += linesPerBlock)
@@ -47,6 +50,7 @@ export async function indexBlock(client: ClientBase, squidId: number, block: Seq
   return summary?.bloom.length ?? 0
 }
 
+/** What a search needs to decide whether a block may contain matches. */
 export type BlockSummary = {
   minAtMs: number
   maxAtMs: number

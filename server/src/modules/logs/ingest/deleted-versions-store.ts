@@ -28,7 +28,7 @@ export async function deleteLinesOfDeletedSquids(client: ClientBase, db: Db): Pr
 }
 
 /**
- * Deletes the lines of versions that an own database of logs has and the control plane has not created yet, because it was restored
+ * Deletes the lines of versions that a separate database of logs has and the control plane has not created yet, because it was restored
  * from an earlier backup. Otherwise new versions, which may belong to other organizations, would show these lines as theirs. `db` is the
  * database of the control plane.
  */

@@ -17,6 +17,7 @@ export type PendingDrop = {
   toMs: number
 }
 
+/** What a batch of lines dropped, and what must be reported. */
 export type DropsOfBatch = {
   /** The lines that the batch has dropped, by the limit that was exceeded. */
   dropped: { exceeded: LimitKind; lines: number }[]
@@ -115,7 +116,7 @@ const isQuota = (exceeded: LimitKind) => exceeded === 'bytesPerDay' || exceeded 
 
 /**
  * Whether a report includes lines that are dropped now because of `exceeded`. A version may exceed its own rate and that of its
- * organization in turns, several times a second: one report then names the limit that was exceeded first.
+ * organization alternately, several times a second: one report then names the limit that was exceeded first.
  */
 const isContinued = (earlier: PendingDrop, exceeded: LimitKind, nowMs: number) =>
   dayOf(earlier.fromMs) === dayOf(nowMs) &&

@@ -19,8 +19,10 @@ export type NewLine = {
   fields: string | null
 }
 
+/** The number of a version's last line, and of its last line in a block. */
 export type StreamState = { squidId: number; lastSeq: number; indexedSeq: number }
 
+/** Returns the read position of each log source of the runtime. */
 export async function readCursor(client: ClientBase): Promise<Record<string, string>> {
   const { rows } = await client.query<{ source: string; position: string }>('select source, position from log_cursors')
   return Object.fromEntries(rows.map((row) => [row.source, row.position]))
@@ -60,6 +62,7 @@ export async function findUnindexed(client: ClientBase, lines: number): Promise<
 /** `quotaReportedOn`: the last day on which the log reported that a daily quota is used up. */
 export type StreamUpdate = { squidId: number; lastSeq: number; usage: DayUsage; quotaReportedOn: string | null }
 
+/** Adds or updates the rows of versions that have new lines. */
 export async function updateStreams(client: ClientBase, streams: StreamUpdate[]): Promise<void> {
   await client.query(
     `insert into log_streams (squid_id, last_seq, indexed_seq, usage_day, usage_bytes, quota_reported_on)
@@ -78,6 +81,7 @@ export async function updateStreams(client: ClientBase, streams: StreamUpdate[])
   )
 }
 
+/** Returns the dropped lines of all versions that their logs have not reported yet. */
 export async function readPendingDrops(client: ClientBase): Promise<PendingDrop[]> {
   const { rows } = await client.query<PendingDrop>(
     `select squid_id as "squidId", lines, is_estimate as "isEstimate",
@@ -109,6 +113,7 @@ export async function replacePendingDrops(client: ClientBase, squidIds: number[]
   )
 }
 
+/** The kinds that are stored under another name, because release 0.1.0 does not know them; the column `is_of_org` marks them. */
 const storedKinds: { [kind in LimitKind]?: LimitKind } = {
   orgBytesPerSecond: 'bytesPerSecond',
   orgLinesPerSecond: 'linesPerSecond',

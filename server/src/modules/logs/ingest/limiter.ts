@@ -28,12 +28,14 @@ const bytesPerLine = 120
 /** Returns how many bytes of the daily quota the lines use. */
 export const quotaBytes = (lines: number, textBytes: number): number => textBytes + lines * bytesPerLine
 
+/** Decides which lines are stored, and counts them for the rates and daily quotas of versions and organizations. */
 export type Limiter = {
   limits: LogLimits
   /** Decides whether the next line is stored, and counts it if so. */
   admits: LogAdmission
   /** Returns the limit that the version exceeded when its last line was dropped. */
   exceededBy: (squidId: number) => LimitKind
+  /** Returns the version's usage of today. */
   usageOf: (squidId: number) => DayUsage
   /** Returns today's usage of the organizations of these versions. */
   usageOfOrgs: (squidIds: number[]) => Map<number, DayUsage>
@@ -45,6 +47,7 @@ export type Limiter = {
   evict: (squidIds: number[]) => void
 }
 
+/** Returns the limits from the settings, in which 0 means unlimited. */
 export const limitsOf = (config: Config): LogLimits => ({
   bytesPerSecond: unlimitedIfZero(config.SHOAL_LOG_KB_PER_SECOND * 1_000),
   linesPerSecond: unlimitedIfZero(config.SHOAL_LOG_LINES_PER_SECOND),
@@ -64,6 +67,7 @@ type VersionState = State & {
   exceeded: LimitKind
 }
 
+/** Creates a limiter that continues from the stored usage. */
 export function createLimiter(limits: LogLimits, clock: Clock, stored: StoredUsage): Limiter {
   const states = new Map<number, VersionState>()
   /** The states of organizations on `today`. */

@@ -55,8 +55,11 @@ const write = async (lines: string[], generation = 1) => {
   await runtime.apply(workloadOf({ ...squid, generation }, [specOf('eth', 3000, { print: lines })]))
   await makeMarker()
 }
-/** Prints a line in another version and waits for it. Batches are stored in order. */
 let markers = 0
+/**
+ * Prints a line in another version and waits until it is stored. Batches are stored in order, so all earlier lines are
+ * handled then.
+ */
 const makeMarker = async () => {
   const name = `marker-${markers++}`
   await makeVersion(t.app, org, { name, processors: { eth: { print: ['here'] } } })

@@ -4,6 +4,7 @@ import type { ClientBase } from 'pg'
 import type { Db } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 
+/** A message of Shoal for the log of a version. */
 export type Notice = { id: number; squidId: number; atMs: number; container: string; message: string }
 
 /** Returns the oldest messages of Shoal that are not in a log yet. `db` is the database of the control plane. */

@@ -111,7 +111,7 @@ test('neither deleting a version nor restarting the worker frees a part of the q
   expect(await written(org, 'two')).toBe(stored + 50)
 })
 
-test('a restart of the worker does not repeat the report of a used quota', async () => {
+test('a restart of the worker does not repeat the report that a quota is used up', async () => {
   const one = await makeSquid(org, 'one')
   await write(one, 250)
   clock.advance(3_000)
@@ -135,7 +135,7 @@ describe('the rate of an organization', () => {
     await makeSquid(neighbour, `marker-${batches++}`)
   }
 
-  test('is shared by its versions, each of which reports its dropped lines; neighbors lose none', async () => {
+  test('is shared by its versions, each of which reports its dropped lines; neighbours lose none', async () => {
     const [one, two, other] = [
       await makeSquid(org, 'one'),
       await makeSquid(org, 'two'),

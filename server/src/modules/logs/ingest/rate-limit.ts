@@ -4,7 +4,7 @@ const burstSeconds = 10
 /** Limits bytes and lines per second. `take` counts admitted lines. */
 export type RateLimit = { bytes: Bucket; lines: Bucket; take: (bytes: number, lines: number) => void }
 
-/** Infinity: unlimited. */
+/** Creates the limit of one version or organization. Infinity: unlimited. */
 export function createRateLimit(bytesPerSecond: number, linesPerSecond: number, nowMs: number): RateLimit {
   const [bytes, lines] = [createBucket(bytesPerSecond, nowMs), createBucket(linesPerSecond, nowMs)]
   return {

@@ -42,6 +42,7 @@ export async function readOrgs(db: Db, squidIds: number[]): Promise<{ squidId: n
   return rows
 }
 
+/** Stores the usage of organizations on their current day. */
 export async function updateOrgUsage(client: ClientBase, usage: ReadonlyMap<number, DayUsage>): Promise<void> {
   const rows = [...usage]
   await client.query(

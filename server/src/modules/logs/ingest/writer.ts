@@ -26,6 +26,7 @@ import { deleteStoredNotices, readNotices, recordStoredNotices, type Notice } fr
 import { readOrgs, updateOrgUsage } from './usage-store.ts'
 import { squidOf } from './workload.ts'
 
+/** Stores lines in the database of logs. */
 export type Writer = {
   /** Stores the lines, the lines that report drops, and the cursor after them in one transaction. */
   write: (batch: LogBatch) => Promise<WriteResult>

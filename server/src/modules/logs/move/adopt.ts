@@ -3,19 +3,19 @@ import { join } from 'node:path'
 import { migrate } from '../../../db/migrate.ts'
 import { installationPrefix } from '../../databases/index.ts'
 import { deleteLinesOfLaterSquids } from '../ingest/deleted-versions-store.ts'
-import { hasOwnDatabase, verifyLogsDatabase, type LogsApp } from './logs-database.ts'
+import { hasSeparateDatabase, verifyLogsDatabase, type LogsApp } from './logs-database.ts'
 import { adoptState, claimDatabase, fenceControlPlane } from './state-store.ts'
 
 const migrationsFolder = join(import.meta.dirname, '../../../../migrations/logs')
 
 /**
- * Prepares the own database of logs for new lines, which continue the numbers and positions of those in the control plane. Earlier
+ * Prepares the separate database of logs for new lines, which continue the numbers and positions of those in the control plane. Earlier
  * lines are moved later (`start-move.ts`). Each step can be repeated after an interruption at any point.
  * @param client - the connection to the database of logs that holds the ingestor's lock
  * @throws WrongLogsDatabase
  */
 export async function adoptLogs(app: LogsApp, client: ClientBase): Promise<void> {
-  if (!hasOwnDatabase(app)) return
+  if (!hasSeparateDatabase(app)) return
   await verifyLogsDatabase(app)
   await migrate(app.logsDatabase.pool, migrationsFolder)
   const owner = await claimDatabase(client, await installationPrefix(app.db))

@@ -7,7 +7,10 @@ import { installationPrefix } from '../../databases/index.ts'
 import { deleteLinesOfLaterSquids } from '../ingest/deleted-versions-store.ts'
 import { findMove, inspectDatabase } from './state-store.ts'
 
-/** SHOAL_LOGS_DATABASE_URL names the wrong database, or none although the logs are in one. The message says how to correct it. */
+/**
+ * Thrown when SHOAL_LOGS_DATABASE_URL names the wrong database, or none although the logs are in one. The message says
+ * how to correct it.
+ */
 export class WrongLogsDatabase extends Error {
   override name = 'WrongLogsDatabase'
 }
@@ -20,7 +23,9 @@ export const openLogsDatabase = (
 
 export type LogsApp = Pick<App, 'config' | 'db' | 'database' | 'logsDatabase'>
 
-export const hasOwnDatabase = ({ config }: Pick<App, 'config'>): boolean => config.SHOAL_LOGS_DATABASE_URL !== undefined
+/** Whether the setting puts the logs in a database that is not that of the control plane. */
+export const hasSeparateDatabase = ({ config }: Pick<App, 'config'>): boolean =>
+  config.SHOAL_LOGS_DATABASE_URL !== undefined
 
 /**
  * Verifies that the database of logs belongs to this installation and has its lines.
@@ -28,7 +33,7 @@ export const hasOwnDatabase = ({ config }: Pick<App, 'config'>): boolean => conf
  */
 export async function verifyLogsDatabase(app: LogsApp): Promise<void> {
   const move = await findMove(app.db)
-  if (!hasOwnDatabase(app)) {
+  if (!hasSeparateDatabase(app)) {
     if (move)
       throw new WrongLogsDatabase(
         'The logs of this installation are in their own database, but SHOAL_LOGS_DATABASE_URL is not set. Set it to the URL of that database. To move the logs back, run “shoal logs move-back” with the setting; see docs/logs.md.',
@@ -62,9 +67,10 @@ export async function verifyLogsDatabase(app: LogsApp): Promise<void> {
 export async function requireLogsDatabase(app: LogsApp & Pick<App, 'log'>): Promise<void> {
   try {
     await withRequestTimeouts(() => verifyLogsDatabase(app))
-    if (hasOwnDatabase(app) && (await findMove(app.db))) await deleteLinesOfLaterSquids(app.logsDatabase.pool, app.db)
+    if (hasSeparateDatabase(app) && (await findMove(app.db)))
+      await deleteLinesOfLaterSquids(app.logsDatabase.pool, app.db)
   } catch (error) {
-    if (!hasOwnDatabase(app) || !isUnavailable(error)) throw error
+    if (!hasSeparateDatabase(app) || !isUnavailable(error)) throw error
     app.log.warn(
       'The database of logs (SHOAL_LOGS_DATABASE_URL) does not respond. Until it does, logs are not shown, and new lines wait on the hosts of their containers.',
     )

@@ -11,6 +11,7 @@ import { deleteVersion, readBlockRanges, readLinesOf } from './copy-store.ts'
 /** A batch is one transaction. A block has at most about 1 MB of text. */
 const blocksPerBatch = 8
 
+/** How to move a version. */
 export type MoveOptions = {
   /** Lines of earlier days are not copied, because the target has dropped their days. */
   oldestAtMs: number
@@ -19,7 +20,7 @@ export type MoveOptions = {
   afterBatch: (ms: number) => Promise<void>
 }
 
-/** Copies a version, then deletes it in the source, which no longer changes. Returns false if `signal` aborted it. */
+/** Copies a version, then deletes it in the source, which no longer changes. Returns false if `signal` aborted the move. */
 export async function moveVersion(
   source: ClientBase,
   target: ClientBase,
@@ -33,7 +34,7 @@ export async function moveVersion(
 
 /**
  * Copies the lines of a version with their blocks to the target. A block and its lines are written in one transaction, so the blocks in
- * the target are exactly those that need not be copied again after an interruption. Returns false if `signal` aborted it.
+ * the target are exactly those that need not be copied again after an interruption. Returns false if `signal` aborted the copy.
  */
 export async function copyVersion(
   source: ClientBase,

@@ -56,7 +56,7 @@ async function count(app: WorkerApp, table: string): Promise<number> {
 
 const untilMoved = () => until(async () => expect(await findMove(t.app.db)).toMatchObject({ isMoved: true }))
 
-test('new lines go to the own database at once, earlier ones are moved there, and readers see all of them at any time', async () => {
+test('new lines go to the separate database immediately, earlier ones are moved there, and readers see all of them at any time', async () => {
   const http = await createHttpApp(moved.app)
   const url = await http.listen({ port: 0, host: '127.0.0.1' })
   try {
@@ -82,7 +82,7 @@ test('new lines go to the own database at once, earlier ones are moved there, an
 
 type Breaks = { target?: Break; source?: Break }
 
-/** Prepares the own database and moves the version, with connections that break. Returns whether neither of them broke. */
+/** Prepares the separate database and moves the version, with connections that break. Returns whether neither of them broke. */
 async function moveWithBreaks({ target = never, source = never }: Breaks = {}): Promise<boolean> {
   const to = await breakingClient(moved.target.url, target)
   const from = await breakingClient(t.app.database.url, source)
@@ -107,7 +107,7 @@ test.each([
   { side: 'source', when: 'before' },
   { side: 'source', when: 'after' },
 ] as const)(
-  'a move whose $side is lost $when any statement continues, and every line is there once',
+  'a move that loses the connection to its $side $when any statement continues when it is started again, and every line is there once',
   async ({ side, when }) => {
     let breaks = 0
     const breaksAt = (at: number): Breaks => (side === 'target' ? { target: { at, when } } : { source: { at, when } })

@@ -50,7 +50,7 @@ async function withDatabase(via?: (url: string) => string): Promise<LogsApp> {
   return logs
 }
 
-/** Runs the ingestor and the move until all lines are in the own database. */
+/** Runs the ingestor and the move until all lines are in the separate database. */
 async function moveAll({ app }: LogsApp): Promise<void> {
   const handles = [startLogIngest(app), startLogsMove(app)]
   try {
@@ -60,7 +60,7 @@ async function moveAll({ app }: LogsApp): Promise<void> {
   }
 }
 
-test('a server refuses to start without the setting once the logs are in their own database, and with that of another', async () => {
+test('once the logs are in their own database, a server refuses to start without the setting, or with the URL of another database', async () => {
   const logs = await withDatabase()
   await requireLogsDatabase(t.app)
   await requireLogsDatabase(logs.app)
@@ -131,7 +131,7 @@ test('with a role that may not create tables, lines stay in the control plane an
   expect(await readAllLines(denied.app, squid.id)).toEqual(early)
 })
 
-test('while the database of logs is down, its pages say so, everything else works, and no line is lost', async () => {
+test('while the database of logs is down, requests for logs fail with that reason, everything else works, and no line is lost', async () => {
   const proxy = await startPostgresProxy(inject('postgresUrl'))
   cleanups.push(proxy.close)
   const logs = await withDatabase(proxy.via)

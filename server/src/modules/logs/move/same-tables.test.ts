@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { migrate } from '../../../db/migrate.ts'
 import { cloneDatabase, emptyDatabase } from '../../../testing/test-database.ts'
 
-/** Returns the columns and constraints of the tables that both databases of logs have. */
+/** Returns the columns and constraints of the tables of logs, which the control plane and a separate database both have. */
 async function schemaOf(pool: Pool): Promise<unknown[]> {
   const { rows } = await pool.query(`
     select c.relname as table, a.attname as column, format_type(a.atttypid, a.atttypmod) as type, a.attnotnull as "notNull",
@@ -17,7 +17,7 @@ async function schemaOf(pool: Pool): Promise<unknown[]> {
   return rows
 }
 
-test('an own database of logs has the same tables as the control plane', async () => {
+test('a separate database of logs has the same tables as the control plane', async () => {
   const [own, controlPlane] = [await emptyDatabase(), await cloneDatabase()]
   try {
     await migrate(own.pool, join(import.meta.dirname, '../../../../migrations/logs'))

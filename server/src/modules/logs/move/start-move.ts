@@ -7,23 +7,26 @@ import { deleteLinesOfDeletedSquids } from '../ingest/deleted-versions-store.ts'
 import { dropLinesBefore } from '../ingest/ingest-store.ts'
 import { oldestDay } from '../ingest/retention.ts'
 import { deleteMoved, readLoggingSquids } from './copy-store.ts'
-import { hasOwnDatabase } from './logs-database.ts'
+import { hasSeparateDatabase } from './logs-database.ts'
 import { moveVersion } from './move-version.ts'
 import { findMove, setMoved } from './state-store.ts'
 
 type MoveApp = Pick<App, 'clock' | 'config' | 'db' | 'database' | 'logsDatabase' | 'log'>
 
-/** How often to check whether new lines go to the own database of logs, which is when earlier lines can be moved. */
-const waitMs = 1_000
+/** How often to check whether new lines go to the separate database of logs, which is when earlier lines can be moved. */
+const checkIntervalMs = 1_000
 
-/** Moves earlier lines to the own database of logs, in one process at a time and slowly enough that new lines are stored without delay. */
+/**
+ * Moves earlier lines to the separate database of logs, in one process at a time and slowly enough that new lines are
+ * stored without delay.
+ */
 export function startLogsMove(app: MoveApp): LeaderHandle {
-  if (!hasOwnDatabase(app)) return { close: () => Promise.resolve() }
+  if (!hasSeparateDatabase(app)) return { close: () => Promise.resolve() }
   return runAsLeader(app.logsDatabase, app.log, 'logs-move', async (target, signal) => {
     while (!signal.aborted) {
       const move = await findMove(app.db)
       if (move && !move.isMoved) await moveAll(app, target, signal)
-      await pause(move ? hours(1) : waitMs, signal)
+      await pause(move ? hours(1) : checkIntervalMs, signal)
     }
   })
 }

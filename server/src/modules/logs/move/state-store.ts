@@ -22,7 +22,7 @@ export async function countLogsToMove(db: Db): Promise<number> {
 /** How a database of logs identifies itself. `isAdopted`: it has the numbers and positions after which new lines continue. */
 export type Owner = { installation: string; id: string; isAdopted: boolean }
 
-/** Returns whom a database of logs belongs to, and whether it is the database of a control plane instead. */
+/** Returns the owner of a database of logs, null without one, and whether the database is that of a control plane instead. */
 export async function inspectDatabase(
   pool: Pick<Pool, 'query'>,
 ): Promise<{ isControlPlane: boolean; owner: Owner | null }> {
@@ -50,7 +50,7 @@ export async function claimDatabase(client: ClientBase, installation: string): P
 }
 
 /**
- * From its commit on, lines are no longer stored in the control plane, by any process of this or an earlier release. Waits for
+ * Makes the control plane refuse log lines: after the commit, no process of this or an earlier release can store lines there. Waits for
  * transactions that store lines. Idempotent.
  */
 export async function fenceControlPlane(client: ClientBase, id: string): Promise<void> {
@@ -64,6 +64,7 @@ export async function fenceControlPlane(client: ClientBase, id: string): Promise
 /** Releases without this migration do not know the setting. */
 const firstMigration = '0034_logs_database.sql'
 
+/** Records that all earlier lines were moved. */
 export async function setMoved(client: ClientBase): Promise<void> {
   await client.query('update log_databases set moved_at = now()')
 }
@@ -71,7 +72,7 @@ export async function setMoved(client: ClientBase): Promise<void> {
 /** The numbers, positions, usage and dropped lines after which new lines continue. */
 const stateTables = ['log_cursors', 'log_streams', 'log_org_usage', 'log_drops', 'log_notices'] as const
 
-/** Makes an own database ready for new lines, in one transaction. */
+/** Makes a separate database ready for new lines, in one transaction. */
 export async function adoptState(source: ClientBase, target: ClientBase): Promise<void> {
   await inTransaction(target, async () => {
     await copyState(source, target)
@@ -112,7 +113,7 @@ export async function tryIngestLock(client: ClientBase): Promise<boolean> {
   return rows[0]?.isOurs === true
 }
 
-/** Deletes what marks an own database of logs as such, so that an installation can use it again. */
+/** Deletes what marks a database as the database of logs of an installation, so that any installation can use it again. */
 export async function disownDatabase(client: ClientBase): Promise<void> {
   await client.query('delete from log_streams')
   await client.query('delete from log_owner')

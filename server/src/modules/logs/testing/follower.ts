@@ -1,6 +1,7 @@
 import type { LogEntry } from '@shoal/contract'
 import { request, type IncomingMessage } from 'node:http'
 
+/** A client that follows a log. */
 export type Follower = {
   /** All entries so far. */
   entries: LogEntry[]

@@ -8,7 +8,10 @@ import { createReader } from '../reader.ts'
 /** An app of the same installation after a restart with SHOAL_LOGS_DATABASE_URL. */
 export type LogsApp = { app: WorkerApp; target: Database; close: () => Promise<void> }
 
-/** `via` changes the URL of the database of logs, for example to the URL of a proxy. */
+/**
+ * Creates such an app with an empty database of logs. `via` changes the URL of the database of logs, for example to the
+ * URL of a proxy.
+ */
 export async function withLogsDatabase(app: WorkerApp, via = (url: string) => url): Promise<LogsApp> {
   const target = await emptyDatabase()
   const logsDatabase = connect(via(target.url), { max: 5 })

@@ -10,7 +10,7 @@ export type IngressMinute = {
   minute: Date
   successes: number
   errors: number
-  /** Those of `errors` that were the fault of the squid or the gateway. */
+  /** How many of `errors` were the fault of the squid or the gateway. */
   failures: number
   successBytes: number
   errorBytes: number
@@ -18,7 +18,7 @@ export type IngressMinute = {
   histogram: number[]
 }
 
-/** Adds requests to the counters. Exact for any number of gateways, even if counts arrive late. */
+/** Adds requests to the counters. The sums are exact for any number of gateways, even if counts arrive late. */
 export async function addIngressMinutes(database: Database, rows: IngressMinute[]): Promise<void> {
   if (rows.length === 0) return
   // Sorted, because two gateways that write rows in the same order cannot deadlock.
@@ -32,7 +32,7 @@ export async function addIngressMinutes(database: Database, rows: IngressMinute[
   }
 }
 
-/** Adds the counts, and marks longer buckets for recomputation from the earliest changed minute on, in one statement. */
+/** Adds the counts, and makes the next roll-up recompute longer buckets from the earliest changed minute on, in one statement. */
 async function addCounts(database: Database, rows: IngressMinute[]): Promise<void> {
   await database.pool.query(
     `with added as (

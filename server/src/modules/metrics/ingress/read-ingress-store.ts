@@ -8,6 +8,7 @@ import type { Range } from '../range.ts'
 import { selectAtMs } from '../usage/usage-store.ts'
 import { bucketCount } from './histogram.ts'
 
+/** The requests to a version in one bucket of time. `histogram` counts the successful ones by latency (`histogram.ts`). */
 export type IngressBucket = {
   squidId: number
   atMs: number
@@ -32,7 +33,7 @@ export async function selectDailyCounts(db: Db, orgId: number, { fromMs, toMs }:
   return rows
 }
 
-/** Returns the requests to a version by time bucket, without empty buckets. */
+/** Returns the requests to a version by time bucket, oldest first, without empty buckets. */
 export async function selectIngress(
   db: Db,
   squidId: number,
@@ -48,7 +49,7 @@ export async function selectIngress(
   return rows
 }
 
-/** Returns the latency histograms of those versions that had requests since a time. */
+/** Returns the latency histograms of the requests since a time, by version; omits versions without requests. */
 export async function selectHistograms(db: Db, squidIds: number[], sinceMs: number): Promise<Map<number, number[]>> {
   const { rows } = await db.execute<{ squidId: number; histogram: number[] }>(
     sql`select squid_id as "squidId", to_json(array_agg(n order by i)) as histogram from (

@@ -20,7 +20,7 @@ export async function dailyCounts({ db }: Pick<App, 'db'>, orgId: number, range:
 const countsOf = (labels: Omit<IngressCount, 'count'>, count = 0): IngressCount[] =>
   count > 0 ? [{ ...labels, count: String(count) }] : []
 
-/** Returns the requests to one version. Every request passes the gateway, so a bucket without a row had no requests. */
+/** Returns the requests to one version. Every request passes through a gateway, so a bucket without a row had no requests. */
 export async function squidIngress(
   app: Pick<App, 'db' | 'clock' | 'config'>,
   squidId: number,

@@ -91,7 +91,7 @@ test('all eight queries return series with the labels of the version, all with t
   )
 })
 
-test('returns at most the requested number of points', async () => {
+test('a query returns at most the requested number of points', async () => {
   const runQuery = (query: { from: string; maxPoints?: string }) =>
     s.t.as(s.org.admin).monitoring.query({ params: { code: s.org.code, query: 'cpu_utilization' }, query })
   for (const maxPoints of ['1', '7', '100']) {
@@ -103,7 +103,7 @@ test('returns at most the requested number of points', async () => {
   expect(onlySeries?.values.map(({ v }) => v)).toEqual([expect.closeTo(50, 0)])
 })
 
-test('an unknown query returns 404, an invalid time 400', async () => {
+test('an unknown query returns 404, and an invalid time returns 400', async () => {
   const runQuery = (query: string, from?: string) =>
     s.t.as(s.org.admin).monitoring.query({ params: { code: s.org.code, query }, query: from ? { from } : {} })
   await expect(runQuery('cpu_utilisation')).rejects.toMatchObject({ status: 404 })
@@ -129,14 +129,14 @@ test('requests and latencies of a version equal the counts of the gateway', asyn
     { time: '2026-01-15T00:00:00.000Z', squidId, res: 'success', count: '4' },
     { time: '2026-01-15T00:00:00.000Z', squidId, res: 'error', count: '3' },
   ])
-  const p95 = await latencyPercentiles(s.t.app.db, [squidId], 0.5, now() - minutes(5))
-  expect(p95.get(squidId)).toEqual({ ms: expect.closeTo(bucketValueOf10ms(), 6), requests: 4 })
+  const medians = await latencyPercentiles(s.t.app.db, [squidId], 0.5, now() - minutes(5))
+  expect(medians.get(squidId)).toEqual({ ms: expect.closeTo(bucketValueOf10ms(), 6), requests: 4 })
 })
 
 /** Returns the latency that a histogram reports for ten milliseconds. */
 const bucketValueOf10ms = () => 0.1 * 1.15 ** (bucketOf(10) - 0.5)
 
-test('Prometheus receives all metrics of the organization, and none of another', async () => {
+test('Prometheus receives all metrics of the organization, and none of another organization', async () => {
   const { contentType, samples } = await scrape(s.org)
   expect(contentType).toBe('text/plain; version=0.0.4; charset=utf-8')
   const valueOf = (name: string, labels: Record<string, string> = {}) =>
@@ -196,7 +196,7 @@ test('the lag in Prometheus equals the displayed lag, and is omitted if unknown'
   expect(await lags()).toEqual({ blocks: [['eth', rpcLag?.blocks]], seconds: [['eth', rpcLag?.seconds]] })
 })
 
-test('the dashboard only uses exported metrics', async () => {
+test('the Grafana dashboard uses only exported metrics', async () => {
   const { names } = await scrape(s.org)
   const dashboard = readFileSync(new URL('../../../../../docs/grafana/organization.json', import.meta.url), 'utf8')
   const used = new Set(dashboard.match(/\b(shoal|sqd)_[a-z_]+\b/g))

@@ -2,7 +2,7 @@ import { sql, timestampSql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import { selectAtMs } from '../usage/usage-store.ts'
 
-/** The newest sample of each container of an organization. */
+/** The newest sample of a container. Null means unknown. */
 export type NewestSample = {
   squidId: number
   container: string
@@ -37,7 +37,7 @@ export async function selectNewest(db: Db, squidIds: number[], sinceMs: number):
   return rows
 }
 
-/** Totals since a container was first observed. */
+/** Totals since a container was first observed. Null means that it is not a processor, or never reported its requests. */
 export type ContainerTotals = {
   squidId: number
   container: string
@@ -56,6 +56,7 @@ export async function selectContainerTotals(db: Db, squidIds: number[]): Promise
   return rows
 }
 
+/** All requests to a version since it was created. */
 export type IngressTotals = {
   squidId: number
   successes: number

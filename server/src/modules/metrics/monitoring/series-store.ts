@@ -37,6 +37,7 @@ const seriesExpressions: Record<MonitoringQuery, (of: BucketAggregates) => SQL> 
   indexed_height: ({ newest }) => sql`${newest(sql`last_block`)}::float8`,
 }
 
+/** Returns the values of each container that has any in the range, by bucket. */
 export async function selectSeries(
   db: Db,
   orgId: number,
@@ -73,6 +74,7 @@ export async function countContainers(db: Db, orgId: number): Promise<number> {
 
 export type LabelledSquid = { id: number; name: string; slot: string; tags: string[] }
 
+/** Returns the names and tags of all versions of an organization. */
 export async function selectLabels(db: Db, orgId: number): Promise<LabelledSquid[]> {
   const { rows } = await db.execute<LabelledSquid>(
     sql`select id, name, slot, coalesce((select to_json(array_agg(tag order by tag)) from squid_tags where squid_id = squids.id), '[]') as tags

@@ -191,7 +191,7 @@ function sumOfSamples(group: StoredSample[]) {
   }
 }
 
-test('fine levels expire, coarse levels are kept', async () => {
+test('each level expires after its retention, and months are kept', async () => {
   const at = t.clock.now().getTime()
   const histogram = Array.from({ length: bucketCount }, () => 1)
   const minute = { squidId: 1, successes: 100, errors: 5, failures: 0, successBytes: 1000, errorBytes: 50, histogram }

@@ -3,7 +3,7 @@ import { tableOf, type Family, type Level } from '../levels.ts'
 
 export type RollUpStep = { from: Level; to: Level; unit: string }
 
-/** Returns the time up to which coarser levels are computed; null if nothing was ever counted. */
+/** Returns the time up to which coarser levels are computed, in ms since 1970; null if nothing was ever counted. */
 export async function readRolledUntil(client: ClientBase, family: Family): Promise<number | null> {
   const { rows } = await client.query<{ ms: number | null }>(
     `select (extract(epoch from coalesce((select rolled_until from metric_rollups where family = $1),
@@ -15,7 +15,10 @@ export async function readRolledUntil(client: ClientBase, family: Family): Promi
 
 const firstLevel = { container: 'samples', ingress: 'minutes' } as const satisfies Record<Family, Level>
 
-/** Reads the rolled-up time, and prevents gateways from setting it back until the transaction ends. */
+/**
+ * Returns the time up to which coarser levels are computed, `defaultMs` if there is none yet. Prevents gateways from
+ * setting it back until the transaction ends.
+ */
 export async function lockRolledUntil(client: ClientBase, family: Family, defaultMs: number): Promise<number> {
   await client.query(
     'insert into metric_rollups (family, rolled_until) values ($1, to_timestamp($2::float8 / 1000)) on conflict do nothing',

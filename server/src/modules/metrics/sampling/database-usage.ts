@@ -2,8 +2,9 @@ import { readFile } from 'node:fs/promises'
 import type { Database } from '../../../db/database.ts'
 import { listBackends, readOwnBackend, type Backend } from './sample-store.ts'
 
+/** The usage of one database. */
 export type DatabaseUsage = {
-  /** CPU time of its connections' processes since this meter started, up to the last observation of each process. */
+  /** CPU time that its connections' processes used since the first measurement, up to the last observation of each process. */
   cpuSeconds: number
   /** Private memory of its connections' processes; the shared cache belongs to no database. */
   memoryBytes: number

@@ -47,7 +47,7 @@ type ContainerFacts = {
   state: ProcessorRow | null
 }
 
-/** Returns null for other workloads, and for finished containers, which no longer use anything. */
+/** Returns null for workloads that are not versions, and for finished containers, which no longer use anything. */
 function readContainer(
   observation: Observation,
   { usage, counts, state }: ContainerFacts,
@@ -90,7 +90,7 @@ function oomKillsOf(usage: ContainerUsage | undefined, { run, runEnd, oomKills }
   return oomKills + (runEnd === null ? (usage.oomKills ?? 0) : 0)
 }
 
-/** Returns the processor's values if it responds and has processed a block. */
+/** Returns the processor's values if it responds and has processed a block, else null. */
 function freshStateOf(observation: Observation, state: ProcessorRow | undefined, nowMs: number): ProcessorRow | null {
   const isFresh = state && !state.unansweredSince && nowMs - state.scrapedAt.getTime() <= gapMs
   return isFresh && observation.state === 'running' && state.currentBlock >= 0 ? state : null

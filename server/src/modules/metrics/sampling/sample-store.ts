@@ -67,6 +67,7 @@ export async function insertSamples(client: ClientBase, atMs: number, samples: S
   )
 }
 
+/** Inserts the counters of containers, or replaces those of the previous sample. */
 export async function putCounters(client: ClientBase, counters: Counters[]): Promise<void> {
   const records = counters.map(({ atMs, ...row }) => snakeKeys({ ...row, at: new Date(atMs).toISOString() }))
   await client.query(
@@ -82,6 +83,7 @@ export async function putCounters(client: ClientBase, counters: Counters[]): Pro
   )
 }
 
+/** Deletes the counters of containers whose last sample is older than `atMs`. */
 export async function deleteCountersBefore(client: ClientBase, atMs: number): Promise<void> {
   await client.query('delete from sampled_counters where at < to_timestamp($1::float8 / 1000)', [atMs])
 }
@@ -94,7 +96,7 @@ const snakeKeys = (record: Record<string, unknown>) =>
 /** A Postgres process that serves one connection. */
 export type Backend = { pid: number; database: string }
 
-/** Returns the processes of all databases. Joins from the connections, which are fewer than the databases. */
+/** Returns the processes that serve the connections to all databases of the cluster. */
 export async function listBackends(cluster: Database): Promise<Backend[]> {
   const { rows } = await cluster.pool.query<Backend>(
     'select pid, datname as database from pg_stat_activity where datid <> 0',

@@ -44,7 +44,7 @@ test('a sample contains the usage since the previous reading', () => {
   })
 })
 
-test('the first reading and the first after a gap cover no time, but count events', () => {
+test('the first reading, and the first reading after a gap, cover no time but count events', () => {
   expect(sampleOf(reading(), undefined, null)).toMatchObject({
     observedSeconds: 0,
     cpuSeconds: null,
@@ -62,7 +62,7 @@ test('the first reading and the first after a gap cover no time, but count event
   })
 })
 
-test('a counter that was reset is counted from zero; after a clock reset the usage is unknown', () => {
+test('an event counter that was reset is counted from zero; after a reset of the CPU counter within a run the usage is unknown', () => {
   expect(sampleAfter(laterReading({ cpuSeconds: 1, crashes: 1, rpcRequests: 7, lastBlock: 20 }))).toMatchObject({
     cpuSeconds: null,
     cpuLimitSeconds: null,

@@ -1,6 +1,6 @@
 /**
- * Counters of a container at its last sample. CPU counters are those of `run` alone and start at 0 with each run; crashes and kills are those of
- * all runs.
+ * Counters of a container at its last sample. CPU counters are those of `run` alone and start at 0 with each run;
+ * crashes and kills are those of all runs.
  */
 export type Counters = {
   squidId: number
@@ -27,7 +27,7 @@ export type Progress = {
   blocksPerSecond: number | null
 }
 
-/** Current state of a container. Null means unknown. */
+/** The counters and the current state of a container, as read at `atMs`. Null means unknown. */
 export type CounterReading = Omit<Counters, 'oomKills' | 'crashes'> & {
   oomKills: number | null
   crashes: number | null
@@ -66,8 +66,8 @@ export const gapMs = 45_000
 
 /**
  * Computes the sample of a reading. Times and sizes cover the time since `before`, and are unknown after a gap. Events (crashes,
- * kills, blocks, requests) are counted exactly once, when they are first observed, so that sums over days are correct. `blockBefore`:
- * the last block of the version's processor, in any generation.
+ * kills, blocks, requests) are counted exactly once, when they are first observed, so that sums over days are correct. `blockBefore`
+ * is the last known block of the processor, in this or an earlier generation.
  */
 export function sampleOf(reading: CounterReading, before: Counters | undefined, blockBefore: number | null): Sample {
   const elapsedMs = before ? reading.atMs - before.atMs : 0
@@ -125,7 +125,7 @@ const increase = (current: number | null, previous: number | null): number | nul
 const newEvents = (current: number | null, previous: number | undefined): number | null =>
   current === null ? null : previous === undefined || current < previous ? current : current - previous
 
-/** Merges generations that run side by side during an update: they count as one container. */
+/** Adds up the samples of generations that run at the same time during an update: they count as one container. */
 export function sumGenerations(samples: Sample[]): Sample[] {
   const sums = new Map<string, Sample>()
   for (const sample of samples) {

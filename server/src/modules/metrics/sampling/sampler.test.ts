@@ -62,7 +62,7 @@ async function chartFromSamples(squidId: number, container: string) {
 test('charts match the samples, and the samples match the usage', async () => {
   const squid = await makeVersion(s.t.app, s.org, {
     apis: [{ usage: { cpuCores: 0.25, memoryBytes: 100 * mib } }, { usage: { cpuCores: 0.5, memoryBytes: 50 * mib } }],
-    // It would use twice its limit, so it is throttled half of the time.
+    // The processor would use twice its CPU limit, so it is throttled half of the time.
     processors: { eth: { sync, usage: { cpuCores: 2, memoryBytes: 64 * mib, memoryGrowthBytesPerSecond: mib / 4 } } },
   })
   await s.advance(minutes(5))
@@ -113,7 +113,7 @@ test('a period without samples is a gap instead of zero, and its events are coun
   const crashing = { ends: { afterMs: 90_000, exitCode: 1 }, badRuns: 3, usage: { cpuCores: 0.5, memoryBytes: mib } }
   const squid = await makeVersion(s.t.app, s.org, { processors: { eth: { ...crashing, sync } } })
   await s.advance(minutes(1))
-  // It crashes while no worker runs; the next worker knows only what is in the database.
+  // The processor crashes while no worker runs; the next worker knows only what is in the database.
   s.advanceWithoutWorker(minutes(4))
   await s.replaceWorker()
   await s.advance(minutes(4))
@@ -151,7 +151,7 @@ test('out-of-memory kills are counted, and returned only for containers that had
   expect((await seriesOf('crashes')).map(({ labels }) => labels.container)).toEqual(['eth'])
 })
 
-test('generations that run side by side are added up', async () => {
+test('the usage of generations that run at the same time is added up', async () => {
   const squid = await makeVersion(s.t.app, s.org, { processors: { eth: { sync } } })
   await s.advance(minutes(1))
   const api = specOf('api', 4350, { usage: { cpuCores: 0.25, memoryBytes: 10 * mib } })

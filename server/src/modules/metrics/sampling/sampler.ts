@@ -13,7 +13,10 @@ import { readAllCounters } from './read-counters.ts'
 import { deleteCountersBefore, insertSamples, putCounters, selectCounters } from './sample-store.ts'
 import { sumGenerations, countersOf, sampleOf, type Counters, type CounterReading } from './sample.ts'
 
-/** `idleRatio`: the pause after a roll-up as a multiple of its duration, so that roll-ups take at most a twentieth of the time. */
+/**
+ * `everyMs`: the interval of samples. `idleRatio`: the pause after a roll-up as a multiple of its duration; with 19,
+ * roll-ups take at most a twentieth of the time.
+ */
 export type SamplingIntervals = { everyMs: number; idleRatio: number }
 
 const defaultIntervals: SamplingIntervals = { everyMs: 15_000, idleRatio: 19 }
@@ -29,6 +32,7 @@ export function startSampling(app: WorkerApp, intervals: SamplingIntervals = def
   })
 }
 
+/** Samples all containers and databases. */
 export type Sampler = {
   /** Samples once, and rolls up when due. */
   tick: () => Promise<void>
@@ -78,9 +82,12 @@ export async function openSampler(
   }
 }
 
-/** Returns the last block of a processor. A new generation continues where the previous one ended. */
+/** The processor may not have run in some previous generations, because their deployment failed. */
+const maxGenerationsBack = 5
+
+/** Returns the last block of a processor; null if unknown. A new generation continues where the previous one ended. */
 function blockBefore(lastCounters: ReadonlyMap<string, Counters>, reading: CounterReading): number | null {
-  for (let generationsBack = 0; generationsBack <= 5; generationsBack++) {
+  for (let generationsBack = 0; generationsBack <= maxGenerationsBack; generationsBack++) {
     const block = lastCounters.get(
       containerKey({ ...reading, generation: reading.generation - generationsBack }),
     )?.lastBlock

@@ -6,6 +6,7 @@ import { observeProcessors } from '../../observing/probing/observe-processors.ts
 import { loadObservationCache } from '../../observing/observation-cache.ts'
 import { openSampler, type Sampler } from '../sampling/sampler.ts'
 
+/** A server with simulated versions, and the worker that samples them. */
 export type SampledApp = {
   t: TestApp
   clock: ManualClock
@@ -18,10 +19,12 @@ export type SampledApp = {
   advanceWithoutWorker: (ms: number) => void
   /** Replaces the worker with another one. */
   replaceWorker: () => Promise<void>
+  /** Runs SQL and returns the rows. */
   rows: <Row extends object>(text: string, values?: unknown[]) => Promise<Row[]>
   close: () => Promise<void>
 }
 
+/** The interval of samples. */
 export const sampleMs = 15_000
 
 /** Starts a server with simulated versions, sampled with a clock that moves only when a test advances it. */

@@ -4,6 +4,7 @@ import type { Db } from '../../../db/database.ts'
 import { levelOfGroup, tableOf } from '../levels.ts'
 import type { Range } from '../range.ts'
 
+/** SQL of the column `at` in milliseconds since 1970, named `atMs`. */
 export const selectAtMs = sql`(extract(epoch from at) * 1000)::float8 as "atMs"`
 
 /** Usage of one container in one bucket. Means are over the observed time; null means unknown. */
@@ -18,6 +19,7 @@ export type UsageBucket = {
   diskTotalBytes: number | null
 }
 
+/** Returns the usage of each container of a version by bucket, oldest first. */
 export async function selectUsage(
   db: Db,
   squidId: number,

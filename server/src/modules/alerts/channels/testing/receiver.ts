@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
+/** A request as it was received. `path` includes the query. */
 export type ReceivedRequest = { headers: Record<string, string>; body: string; path: string }
 
 /** An HTTP server on loopback that records the webhooks it receives. */
@@ -15,6 +16,7 @@ export type Receiver = {
   close: () => Promise<void>
 }
 
+/** Starts a receiver on a free port. */
 export async function startReceiver(): Promise<Receiver> {
   const received: ReceivedRequest[] = []
   let handler: (response: ServerResponse, request: IncomingMessage) => void = (response) =>

@@ -6,7 +6,10 @@ export type Episode<Type extends string> = { type: Type; fromMs: number; toMs: n
 
 const seconds = (n: number) => n * 1000
 
-/** Normal events of healthy versions: the relative frequency, minimum duration and maximum duration of each. */
+/**
+ * Normal events of healthy versions, with their relative frequency, minimum duration and maximum duration. During a `blip` the api does not
+ * respond, an `unscraped` processor does not report its metrics, and during a `pause` it makes no progress.
+ */
 const normalEvents = {
   deploy: { weight: 2, durationMs: [minutes(1), minutes(6)] },
   reset: { weight: 1, durationMs: [minutes(1), minutes(6)] },
@@ -19,7 +22,7 @@ const normalEvents = {
 } as const
 type NormalEvent = keyof typeof normalEvents
 
-/** Durations of the faults. Each opens one alert, which ends after the fault. */
+/** The duration of each fault. Each opens one alert, which ends after the fault. */
 export const faultDurationsMs = {
   crashLoop: minutes(40),
   outOfMemory: minutes(1),

@@ -22,6 +22,7 @@ const chains: ChainSpec[] = [
 const versionCount = 20
 
 export type OpenedAlert = { kind: AlertKind; squidId: number | null; openedMs: number; endedMs: number | null }
+/** `conditionMs`: when the condition of its alert rule became true; null until known. */
 export type InjectedFault = Episode<Fault> & { squidId: number; conditionMs: number | null }
 
 /** The version in which each fault is injected, on a chain where the fault is observable. */
@@ -41,7 +42,10 @@ const faultTargets: Record<Fault, { squidId: number; chain: string }> = {
 export const quotaFault = { orgId: 2, fromMs: days(20), toMs: days(22) }
 export const paymentFault = { orgId: 3, fromMs: days(23), toMs: days(25) }
 
-/** Simulates thirty days of twenty versions, observed every 15 seconds. Returns their alerts and the injected faults. */
+/**
+ * Simulates thirty days of twenty versions, observed every 15 seconds. Returns their alerts, the injected faults and
+ * the number of rounds.
+ */
 export function runMonth(
   seed: number,
   withFaults: boolean,
@@ -99,7 +103,7 @@ export function runMonth(
   return { alerts: recorded.alerts, injectedFaults, rounds }
 }
 
-/** One fault every two days, each in a different version. */
+/** Returns one fault of each type, two days apart, each in a different version. */
 const planFaults = (): InjectedFault[] =>
   (Object.keys(faultDurationsMs) as Fault[]).map((type, i) => {
     const fromMs = days(2 + 2 * i) + hours(7)

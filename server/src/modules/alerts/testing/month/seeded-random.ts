@@ -6,7 +6,7 @@ export class SeededRandom {
     this.#state = seed
   }
 
-  /** Uniform in [0, 1). */
+  /** Returns a number that is uniform in [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
@@ -14,17 +14,17 @@ export class SeededRandom {
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
   }
 
-  /** Uniform in [`low`, `high`). */
+  /** Returns a number that is uniform in [`low`, `high`). */
   between(low: number, high: number): number {
     return low + this.next() * (high - low)
   }
 
-  /** Random time to the next event of a Poisson process with this mean interval. */
+  /** Returns a random time to the next event of a Poisson process with this mean interval. */
   timeToNext(mean: number): number {
     return -Math.log(1 - this.next()) * mean
   }
 
-  /** One of the options, each with the same probability. */
+  /** Returns one of the options, each with the same probability. */
   pick<T>(options: readonly [T, ...T[]]): T {
     return options[Math.floor(this.next() * options.length)] ?? options[0]
   }

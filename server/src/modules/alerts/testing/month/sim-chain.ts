@@ -5,6 +5,7 @@ import type { ObservedHead } from '../../../observing/progress/freshness.ts'
 import type { SeededRandom } from './seeded-random.ts'
 import { planGaps, createEpisodeLookup, type Episode, type Fault } from './episodes.ts'
 
+/** The properties of a simulated chain. */
 export type ChainSpec = {
   id: string
   /** Mean block interval. */
@@ -14,7 +15,7 @@ export type ChainSpec = {
   /** Number of later blocks after which a block is final; finality advances in steps of `finalEvery` blocks. */
   finalAfter: number
   finalEvery: number
-  /** Whether nodes of our gateway report the head. */
+  /** Whether nodes of the RPC gateway report the head. */
   isWatched: boolean
 }
 

@@ -9,10 +9,11 @@ import type { SeededRandom } from './seeded-random.ts'
 import { createEpisodeLookup, type VersionEpisode } from './episodes.ts'
 import type { SimChain } from './sim-chain.ts'
 
+/** The properties of a simulated version. */
 export type SimVersionSpec = {
   id: number
   chain: SimChain
-  /** Whether it indexes only final blocks. */
+  /** Whether its processor indexes only final blocks. */
   waitsForFinal: boolean
   /** Blocks per second. */
   speed: number

@@ -6,8 +6,8 @@ import { apiName, apiPort, hasuraName, hasuraPort, metricsPort } from '../module
 import type { Target } from './address.ts'
 import type { Route } from './routes-store.ts'
 
-/** A program to connect to. */
-export type Upstream = {
+/** A program of a version that the gateway can connect to. */
+export type SquidProgram = {
   workload: string
   container: string
   port: number
@@ -24,9 +24,9 @@ const sweepMs = 30_000
 const cooldownMs = 1_000
 
 /** Keep-alive connections to squids, shared by all requests. */
-export class Upstreams {
+export class SquidPrograms {
   readonly #directory: Directory
-  readonly #upstreams = new Map<string, Upstream & { usedAtMs: number }>()
+  readonly #programs = new Map<string, SquidProgram & { usedAtMs: number }>()
   readonly #pickCounts = new Map<string, number>()
   readonly #timer: NodeJS.Timeout
   readonly #stopListening: () => void
@@ -38,7 +38,7 @@ export class Upstreams {
   }
 
   /** Returns the next program in turn, preferring replicas that respond; null when the runtime has none. */
-  pick(route: Route, program: Target['program']): Upstream | null {
+  pick(route: Route, program: Target['program']): SquidProgram | null {
     const workload = workloadIdOf(route.squidId, route.generation)
     if (program.kind === 'processor')
       return route.processors.includes(program.name) ? this.#connect(workload, program.name, metricsPort) : null
@@ -52,7 +52,7 @@ export class Upstreams {
   }
 
   /** Returns the replicas of an api or of Hasura that exist in the runtime, starting with number `first`. */
-  replicas(route: Route, kind: Server, first = 0): Upstream[] {
+  replicas(route: Route, kind: Server, first = 0): SquidProgram[] {
     const workload = workloadIdOf(route.squidId, route.generation)
     const { count, nameOf, port } = serversOf(route, kind)
     return Array.from({ length: count }, (_, i) => this.#connect(workload, nameOf((first + i) % count), port)).filter(
@@ -61,17 +61,17 @@ export class Upstreams {
   }
 
   /** Records a failed connection, so that other replicas are preferred for a moment, and looks up the endpoint again. */
-  avoid(upstream: Upstream): void {
-    upstream.avoidUntilMs = performance.now() + cooldownMs
-    const { workload, container, port } = upstream
+  avoid(program: SquidProgram): void {
+    program.avoidUntilMs = performance.now() + cooldownMs
+    const { workload, container, port } = program
     const endpoint = this.#directory.endpoint(workload, container, port)
-    const hasMoved = !endpoint || JSON.stringify(addressOf(endpoint)) !== JSON.stringify(upstream.endpoint)
+    const hasMoved = !endpoint || JSON.stringify(addressOf(endpoint)) !== JSON.stringify(program.endpoint)
     if (hasMoved) this.#drop(`${workload}/${container}`)
   }
 
-  #connect(workload: string, container: string, port: number): Upstream | null {
+  #connect(workload: string, container: string, port: number): SquidProgram | null {
     const key = `${workload}/${container}`
-    const existing = this.#upstreams.get(key)
+    const existing = this.#programs.get(key)
     const nowMs = performance.now()
     if (existing) {
       existing.usedAtMs = nowMs
@@ -79,31 +79,31 @@ export class Upstreams {
     }
     const endpoint = this.#directory.endpoint(workload, container, port)
     if (!endpoint) return null
-    const upstream = { workload, container, port, ...openPool(endpoint), avoidUntilMs: 0, usedAtMs: nowMs }
-    this.#upstreams.set(key, upstream)
-    return upstream
+    const program = { workload, container, port, ...openPool(endpoint), avoidUntilMs: 0, usedAtMs: nowMs }
+    this.#programs.set(key, program)
+    return program
   }
 
   /** Evicts an endpoint, so that the next request looks it up again. Streams in progress continue. */
   #drop(key: string): void {
-    const upstream = this.#upstreams.get(key)
-    this.#upstreams.delete(key)
-    void upstream?.pool.close()
+    const program = this.#programs.get(key)
+    this.#programs.delete(key)
+    void program?.pool.close()
   }
 
   #sweep(): void {
     const cutoffMs = performance.now() - idleMs
-    for (const [key, upstream] of this.#upstreams) {
-      if (upstream.usedAtMs > cutoffMs) continue
+    for (const [key, program] of this.#programs) {
+      if (program.usedAtMs > cutoffMs) continue
       this.#drop(key)
-      for (const kind of servers) this.#pickCounts.delete(`${upstream.workload}/${kind}`)
+      for (const kind of servers) this.#pickCounts.delete(`${program.workload}/${kind}`)
     }
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#stopListening()
-    await Promise.all([...this.#upstreams.values()].map((u) => u.pool.destroy()))
+    await Promise.all([...this.#programs.values()].map((program) => program.pool.destroy()))
   }
 }
 
@@ -115,10 +115,11 @@ const serversOf = (route: Route, kind: Server) =>
     ? { count: route.apiReplicas, nameOf: apiName, port: apiPort }
     : { count: route.hasuraReplicas, nameOf: hasuraName, port: hasuraPort }
 
-export const isAvoided = (upstream: Upstream): boolean => upstream.avoidUntilMs > performance.now()
+/** Whether other replicas are preferred for now, after a failed connection. */
+export const isAvoided = (program: SquidProgram): boolean => program.avoidUntilMs > performance.now()
 
 /** Whether the endpoint accepts connections. */
-export function canConnect({ endpoint }: Pick<Upstream, 'endpoint'>, timeoutMs = 1_000): Promise<boolean> {
+export function canConnect({ endpoint }: Pick<SquidProgram, 'endpoint'>, timeoutMs = 1_000): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(endpoint)
     const end = (isOpen: boolean) => {
@@ -131,14 +132,15 @@ export function canConnect({ endpoint }: Pick<Upstream, 'endpoint'>, timeoutMs =
   })
 }
 
-const addressOf = (endpoint: NonNullable<ReturnType<Directory['endpoint']>>): Upstream['endpoint'] =>
+const addressOf = (endpoint: NonNullable<ReturnType<Directory['endpoint']>>): SquidProgram['endpoint'] =>
   endpoint.kind === 'unix' ? { path: endpoint.path } : { host: endpoint.host, port: endpoint.port }
 
-function openPool(endpoint: NonNullable<ReturnType<Directory['endpoint']>>): Pick<Upstream, 'pool' | 'endpoint'> {
+function openPool(endpoint: NonNullable<ReturnType<Directory['endpoint']>>): Pick<SquidProgram, 'pool' | 'endpoint'> {
   const isSocket = endpoint.kind === 'unix'
   const origin = isSocket ? 'http://squid' : `http://${endpoint.host}:${endpoint.port}`
   const pool = new Pool(origin, {
     ...(isSocket ? { socketPath: endpoint.path } : {}),
+    // Maximum number of connections to one program.
     connections: 128,
     pipelining: 1,
     keepAliveTimeout: 30_000,
