@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 
 /** Interval of writes to the database. */
 const flushMs = 1_000
+/** Bounds the memory while the database does not respond. */
 const defaultMaxRows = 100_000
 
 /** How a buffer writes its rows. */

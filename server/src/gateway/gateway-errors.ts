@@ -4,6 +4,7 @@ import type { Route } from './routes-store.ts'
 /** An error response from the gateway itself. */
 export type GatewayError = { status: number; code: string; error: string; retryAfterSeconds?: number }
 
+/** The URL addresses neither a squid nor another service of the gateway. */
 export const unknownUrl: GatewayError = {
   status: 404,
   code: 'NOT_FOUND',
@@ -11,12 +12,14 @@ export const unknownUrl: GatewayError = {
     'Not found. The URL of a squid is /<organization>/<name>@<slot>/api/graphql or /<organization>/<name>:<tag>/api/graphql.',
 }
 
+/** The URL addresses a version that does not exist. */
 export const unknownSquid = (reference: string): GatewayError => ({
   status: 404,
   code: 'SQUID_NOT_FOUND',
   error: `There is no squid ${reference.slice(0, 100)}. It may have been deleted, or the tag moved.`,
 })
 
+/** The version has no such program, such as `api` or `Hasura`. */
 export const noSuchProgram = (route: Route, program: string): GatewayError => ({
   status: 404,
   code: 'NOT_FOUND',
@@ -51,6 +54,7 @@ export function unavailableReason(route: Route): GatewayError | null {
 export const isOutage = ({ status, code }: GatewayError): boolean =>
   status >= 500 && code !== 'HIBERNATED' && code !== 'NOT_DEPLOYED'
 
+/** The version should be running, but no program accepted the connection. */
 export const notResponding = (route: Route): GatewayError => ({
   status: 503,
   code: 'NOT_ANSWERING',
@@ -58,6 +62,7 @@ export const notResponding = (route: Route): GatewayError => ({
   retryAfterSeconds: 5,
 })
 
+/** The program closed the connection after it may have received the request. */
 export const connectionClosed = (route: Route): GatewayError => ({
   status: 502,
   code: 'BROKEN_OFF',
@@ -71,12 +76,14 @@ export const callerDisconnected: GatewayError = {
   error: 'The caller disconnected.',
 }
 
+/** The program accepted the request, but sent no response in time. */
 export const timedOut = (route: Route): GatewayError => ({
   status: 504,
   code: 'TIMED_OUT',
   error: `${route.name}@${route.slot} did not respond in time.`,
 })
 
+/** Returns the error as the JSON body of its response. */
 export const bodyOf = ({ error, code }: GatewayError): string => JSON.stringify({ error, code })
 
 /** Sends the error as JSON. Returns the length of its body in bytes. */

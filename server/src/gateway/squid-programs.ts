@@ -19,6 +19,7 @@ export type SquidProgram = {
 
 /** Connections are closed after being unused for this long. */
 const idleMs = 60_000
+/** Interval at which unused connections are closed. */
 const sweepMs = 30_000
 /** A replica that refused a connection is skipped for this long if there are others. */
 const cooldownMs = 1_000

@@ -10,6 +10,7 @@ import {
 
 /** Part of a block in the Portal's format: small numbers as numbers, quantities and bytes as hexadecimal strings. */
 export type Item = Record<string, unknown>
+/** A block with the selected items; without the lists that are empty. */
 export type PortalBlock = { header: Item & { number: number; hash: string }; transactions?: Item[]; logs?: Item[] }
 
 const numericFields = {

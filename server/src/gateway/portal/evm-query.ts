@@ -34,6 +34,7 @@ const height = z.number().int().nonnegative()
 /** Maximum number of log requests, and of transaction requests, in one query. */
 const maxRequests = 1_000
 
+/** A query of a stream: the range of blocks, the requested items, and the fields of each kind of item. */
 export const EvmQuery = z
   .object({
     type: z.literal('evm', 'This dataset is of type "evm".').optional(),

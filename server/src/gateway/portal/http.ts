@@ -6,6 +6,7 @@ import { gunzip } from 'node:zlib'
 
 const corsHeaders = { 'access-control-allow-origin': '*' }
 
+/** Sends a value as JSON. */
 export function sendJson(
   res: ServerResponse,
   status: number,
@@ -15,6 +16,7 @@ export function sendJson(
   return sendText(res, status, JSON.stringify(body), { 'content-type': 'application/json', ...headers })
 }
 
+/** Sends a text, which any origin may read. */
 export function sendText(
   res: ServerResponse,
   status: number,

@@ -136,6 +136,7 @@ const rejection = (status: number, code: number, message: string): RpcRejection 
   error: { code, message },
 })
 
+/** The rejection of calls with an unknown or replaced token. */
 export const unknownToken = rejection(
   401,
   codes.unauthorized,

@@ -5,6 +5,7 @@ import { withTimeout } from './with-timeout.ts'
 
 /** Minimum delay before a call is hedged. With a shorter one, ordinary jitter would cause many hedged calls. */
 const minHedgeDelayMs = 25
+/** The delay while the latency of the first node is not known yet. */
 const defaultHedgeDelayMs = 1_000
 /** Maximum share of hedged calls, so that the load does not double when all nodes are slow. */
 const maxHedgedShare = 0.1

@@ -10,6 +10,7 @@ import type { SocketLimits } from './sockets/limits.ts'
 import type { SocketCounts } from './sockets/metrics.ts'
 import { rejectWebSocket, Sockets, type Upgrade } from './sockets/sockets.ts'
 
+/** Maximum size of a request body. */
 const maxBodyBytes = 5_000_000
 /** Maximum number of calls in a batch. */
 const maxBatch = 1_000

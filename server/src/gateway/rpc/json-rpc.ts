@@ -1,5 +1,6 @@
 /** JSON-RPC 2.0 messages (https://www.jsonrpc.org/specification). */
 
+/** The error of a response. */
 export type RpcError = { code: number; message: string; data?: unknown }
 
 /** A valid call. `id` is JSON text; null for a notification, which gets no response. */
@@ -14,6 +15,7 @@ export type Outcome =
   /** `isFromGateway`: the error is the gateway's, not a node's, so the call is not billed. */
   | { kind: 'error'; error: RpcError; isFromGateway: boolean }
 
+/** The error codes that the gateway uses, those of JSON-RPC 2.0 unless the comment says otherwise. */
 export const codes = {
   parseError: -32700,
   invalidRequest: -32600,
@@ -26,6 +28,7 @@ export const codes = {
   unavailable: -32002,
   /** EIP-1474: limit exceeded. */
   limitExceeded: -32005,
+  /** Shoal's own: the token is unknown, or its organization may not send calls. */
   unauthorized: -32001,
 } as const
 
@@ -39,6 +42,7 @@ export const gatewayError = (code: number, message: string): Outcome => ({
 /** The calls of one body, in their order. */
 export type Parsed = { isBatch: boolean; calls: (Call | Fault)[] }
 
+/** Whether an element of a body is not a valid call. */
 export const isFault = (call: Call | Fault): call is Fault => 'error' in call
 
 /** Parses a body of one call or a batch. Never throws: an invalid call becomes a fault with the call's id, if it has one. */

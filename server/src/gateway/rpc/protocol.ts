@@ -90,4 +90,5 @@ const solana: Protocol = {
   blockOf: () => null,
 }
 
+/** The protocol of each type of chain. */
 export const protocols: Record<RpcChainType, Protocol> = { evm, substrate, solana }

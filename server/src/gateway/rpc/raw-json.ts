@@ -52,6 +52,7 @@ function extractResult(response: Buffer): Buffer | null {
   return isComplete ? result : null
 }
 
+/** The result of a response as JSON, or its error. */
 export type NodeResponse = { result: Buffer } | { error: RpcError }
 
 /** Parses a response as far as needed. @throws Error when it is not a JSON-RPC response */

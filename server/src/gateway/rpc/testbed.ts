@@ -72,6 +72,7 @@ export async function startTestGateway(app: App, limits: Partial<SocketLimits> =
   }
 }
 
+/** A gateway with only the RPC route, and its own database. */
 export type RpcTestbed = {
   app: App
   make: Make

@@ -32,6 +32,7 @@ export class Breaker {
   }
 }
 
+/** The number of latest response times that percentiles are computed from. */
 const maxSamples = 64
 /** Fewer samples do not give a meaningful 95th percentile. */
 const minSamples = 16

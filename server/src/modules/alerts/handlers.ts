@@ -12,6 +12,7 @@ import { presentEvent, presentMute } from './present.ts'
 import { saveRule, listChangedRules } from './rules/rules-store.ts'
 import { rulesOf, thresholdError } from './rules/rules.ts'
 
+/** Number of alerts per page of the history. */
 const pageSize = 50
 
 export function alertsHandlers(app: App): Handlers<Contract['alerts']> {

@@ -18,6 +18,7 @@ export async function listAllMutes(db: Db, now: Date): Promise<MuteRow[]> {
   return await db.select().from(alertMutes).where(gt(alertMutes.until, now))
 }
 
+/** Adds a mute, and returns it with its id. */
 export async function addMute(db: Db, mute: typeof alertMutes.$inferInsert): Promise<MuteRow> {
   const [row] = await db.insert(alertMutes).values(mute).returning()
   if (!row) throw new Error('The mute was not inserted')

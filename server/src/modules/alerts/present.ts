@@ -24,6 +24,7 @@ export function presentSubject(row: EventRow, existing: ReadonlySet<number>) {
   }
 }
 
+/** Returns a mute as the API does. */
 export const presentMute = (row: MuteRow): AlertMute => ({
   id: row.id,
   kind: row.kind,

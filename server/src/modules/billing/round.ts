@@ -10,6 +10,7 @@ import { providerOf } from './payments/provider-of.ts'
 import { readPriceBook } from './prices/price-book.ts'
 import { closeMonths } from './receipts/months.ts'
 
+/** Interval of rounds. */
 const intervalMs = 15_000
 
 /**

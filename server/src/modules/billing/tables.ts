@@ -203,6 +203,7 @@ export const testSetups = pgTable(
   },
   (t) => enumChecks('billing_test_setups', t),
 )
+/** A card that was entered in the form of the test provider. */
 export type TestProviderCard = { number: string; expMonth: number; expYear: number }
 
 /** The progress of the meter, in one row. */

@@ -31,7 +31,9 @@ const devnetChain = 'devnet'
 
 /** Maximum number of requests per second to a public node. */
 const publicRate = 10
+/** The interval of head checks of public nodes, which must not be polled often. */
 const publicHeadPollMs = 4_000
+/** The default interval of head checks of nodes that the operator has configured. */
 const ownHeadPollMs = 1_000
 
 /** All chains by id, ordered by title. */

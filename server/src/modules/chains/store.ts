@@ -5,10 +5,12 @@ import { chainHeads, rpcUpstreamStates } from './tables.ts'
 
 export type UpstreamStateRow = typeof rpcUpstreamStates.$inferSelect
 
+/** Returns the saved heads of these chains. */
 export function selectHeads(db: Db, chains: string[]): Promise<ChainHead[]> {
   return db.select().from(chainHeads).where(inArray(chainHeads.chain, chains))
 }
 
+/** Adds or replaces the heads of chains. */
 export async function saveHeads(db: Db, heads: ChainHead[]): Promise<void> {
   if (heads.length === 0) return
   await db
@@ -40,6 +42,7 @@ export async function selectObservedHeads(db: Db, chains: string[], since: Date)
   return rows.flatMap(({ headBlock, ...row }) => (headBlock === null ? [] : [{ ...row, headBlock }]))
 }
 
+/** Adds or replaces the states of upstreams. */
 export async function saveUpstreamStates(db: Db, rows: UpstreamStateRow[]): Promise<void> {
   if (rows.length === 0) return
   await db

@@ -5,6 +5,7 @@
  */
 const gramSizes = [1, 2, 3, 5] as const
 
+/** The size of a filter before it is folded, and its minimum size. */
 const maxBits = 2 ** 19
 const minBits = 2 ** 12
 /** A filter is folded in half while at most this share of its bits is set, which keeps false positives rare. */

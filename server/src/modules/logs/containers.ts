@@ -29,5 +29,6 @@ export function parseContainers(containers: string[]): ContainerFilter {
   }
 }
 
+/** Whether the filter selects a container. */
 export const isSelected = ({ names, allProcessors }: ContainerFilter, container: string): boolean =>
   names.includes(container) || (allProcessors && !nonProcessors.includes(container))

@@ -20,6 +20,7 @@ export const filterOf = ({ level = [], container = [], search = '' }: FilterQuer
   search: search === '' ? null : search,
 })
 
+/** Whether the filter restricts nothing, so that lines need not be checked. */
 export const matchesEverything = ({ levels, containers, search }: LogFilter): boolean =>
   !levels && !containers && !search
 

@@ -1,7 +1,8 @@
 import { logLevels, type LogLevel } from '@shoal/contract'
 
-/** Levels are stored by their index in the contract's list, from DEBUG 0 to FATAL 6. */
+/** Returns the number by which a level is stored: its index in the contract's list, from DEBUG 0 to FATAL 6. */
 export const levelNumber = (level: LogLevel): number => logLevels.indexOf(level)
+/** Returns the name of a stored level. */
 export const levelName = (number: number): LogLevel => logLevels[number] ?? 'INFO'
 
 /** The levels TRACE, DEBUG, INFO, WARN, ERROR, FATAL of the SDK, in order; the contract has no TRACE. */

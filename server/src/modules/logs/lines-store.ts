@@ -65,6 +65,7 @@ export async function countLines(db: Db, squidId: number, range: SeqRange, filte
   return rows[0]?.count ?? 0
 }
 
+/** The order of time in which lines are returned. */
 export type Direction = 'asc' | 'desc'
 /** A position in the order by time, then arrival. */
 export type LinePosition = { atMs: number; seq: number }

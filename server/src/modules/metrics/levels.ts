@@ -12,6 +12,7 @@ export type Level = 'samples' | 'minutes' | 'hours' | 'days' | 'months'
 /** `container`: resource usage, and the progress of processors. `ingress`: requests, as counted by gateways. */
 export type Family = 'container' | 'ingress'
 
+/** Returns the name of the table of a family at a level. */
 export const tableOf = (family: Family, level: Level): string => `${family}_${level}`
 
 /** The roll-ups of each family, from fine to coarse: the level `to` is computed from the level `from` by `unit` of time. */
@@ -45,6 +46,7 @@ export function retentionDays(config: Config, level: Exclude<Level, 'months'>): 
 /** Returns whether a level still has the data of a time, in milliseconds since 1970. */
 export type RetentionCheck = (level: Level, atMs: number) => boolean
 
+/** Creates a function that checks the retention of the settings at the current time. */
 export const isKept =
   ({ clock, config }: Pick<App, 'clock' | 'config'>): RetentionCheck =>
   (level, atMs) =>

@@ -9,6 +9,7 @@ import { selectAtMs } from './usage/usage-store.ts'
  */
 export type ProgressSample = { atMs: number; lastBlock: number; chainHeight: number; blocks: number | null }
 
+/** Returns the progress of a processor in the range, oldest first. */
 export async function selectProgress(
   db: Db,
   squidId: number,

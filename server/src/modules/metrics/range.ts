@@ -6,6 +6,7 @@ import { levelOfGroup, type RetentionCheck } from './levels.ts'
 /** Milliseconds since 1970; `toMs` is exclusive. */
 export type Range = { fromMs: number; toMs: number }
 
+/** The maximum length of a requested range. */
 const maxRangeMs = days(366 * 5)
 
 /**

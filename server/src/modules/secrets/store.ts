@@ -19,6 +19,7 @@ export async function lockSecret(db: Db, orgId: number, name: string): Promise<S
   return row ?? null
 }
 
+/** Adds a secret, or replaces its value. */
 export async function saveSecret(db: Db, secret: typeof secrets.$inferInsert): Promise<void> {
   const { sealedValue, updatedAt, updatedBy } = secret
   await db

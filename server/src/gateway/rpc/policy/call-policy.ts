@@ -29,6 +29,7 @@ export const constant: CallPolicy = { ...readOnly, cacheable: 'always' }
 
 /** Why a call is not forwarded, worded like the errors of nodes: ethers and viem fall back to polling on these messages. */
 export type PolicyRejection = { reason: string }
+/** Whether a call must not be forwarded. */
 export const isRejected = (policy: CallPolicy | PolicyRejection): policy is PolicyRejection => 'reason' in policy
 
 /** Rejects a call with the message of a node that does not have the method. */

@@ -17,6 +17,7 @@ export async function listChannels(db: Db, orgId: number): Promise<ChannelRow[]>
   return await db.select().from(alertChannels).where(eq(alertChannels.orgId, orgId)).orderBy(asc(alertChannels.id))
 }
 
+/** Returns a channel; null when the organization has no such channel. */
 export async function selectChannel(db: Db, orgId: number, id: number): Promise<ChannelRow | null> {
   const [row] = await db
     .select()

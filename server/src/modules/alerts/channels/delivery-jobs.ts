@@ -6,6 +6,7 @@ import { deliverQueue, sendDeliveryJob, type DeliveryJobData } from './delivery-
 import { assignJobs, deleteDeliveriesBefore } from './delivery-store.ts'
 import { sendOptionsOf, type SendOptions } from './send.ts'
 
+/** How long deliveries are kept, unless their alert is still open. */
 const retentionMs = days(30)
 /** Maximum number of channels served concurrently, so that a slow one does not delay the others. */
 const maxConcurrent = 32

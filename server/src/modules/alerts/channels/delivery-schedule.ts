@@ -15,6 +15,7 @@ export function nextAttemptAt(tries: number, now: Date, retryAfterMs: number | n
 
 /** More messages than this within `stormWindowMs` are a storm: email and Slack channels then receive digests. */
 export const stormThreshold = 20
+/** The period in which messages are counted to detect a storm, and the maximum delay of a digest. */
 export const stormWindowMs = minutes(1)
 
 /** Minimum time that a delivery waits for an earlier one about the same alert. */

@@ -8,6 +8,7 @@ const isPending = eq(alertDeliveries.status, 'PENDING')
 /** Maximum number of pending deliveries read per channel. */
 const maxPendingRead = 2000
 
+/** Adds deliveries, and returns them with their ids. */
 export async function addDeliveries(db: Db, rows: (typeof alertDeliveries.$inferInsert)[]): Promise<DeliveryRow[]> {
   return rows.length === 0 ? [] : await db.insert(alertDeliveries).values(rows).returning()
 }

@@ -32,6 +32,7 @@ import { isPrivateUrl } from './network-access.ts'
 import { sendOptionsOf } from './send.ts'
 import { newSigningSecret } from './webhook.ts'
 
+/** Number of deliveries per page. */
 const pageSize = 50
 /** Maximum number of channels per organization, including the email channel. */
 const maxChannels = 20

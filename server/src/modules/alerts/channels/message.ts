@@ -30,6 +30,7 @@ export const Message = z.object({
   endedAt: z.string().nullable(),
 })
 export type Message = z.infer<typeof Message>
+/** The messages of one email or Slack post: one, or those of a digest. */
 export type Messages = [Message, ...Message[]]
 
 type MessageContext = { organization: Message['organization']; at: Date }
@@ -113,6 +114,7 @@ export function urlOf(config: Pick<Config, 'publicUrl'>, { organization, squid }
   return `${config.publicUrl}/squids/${squid.name}/${squid.slot}?organization=${organization.code}`
 }
 
+/** Returns the URL of the list of alerts in the console. */
 export const alertsUrl = (config: Pick<Config, 'publicUrl'>, orgCode: string): string =>
   `${config.publicUrl}/monitoring/alerts?organization=${orgCode}`
 

@@ -35,6 +35,7 @@ export type EvaluationState = {
   /** Since when the cause of an open alert has been absent, by alert id. */
   clearSince: ReadonlyMap<number, number>
 }
+/** The state of a new worker. */
 export const emptyState: EvaluationState = { atMs: -Infinity, pending: new Map(), clearSince: new Map() }
 
 type AlertText = Pick<Finding, 'severity' | 'label' | 'reason'>

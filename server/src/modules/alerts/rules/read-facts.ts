@@ -9,6 +9,7 @@ import type { Facts } from './evaluate.ts'
 
 /** Minimum interval between the queries of latencies and quotas, which are expensive. */
 const expensiveReadIntervalMs = minutes(1)
+/** The period whose requests the latency is computed from. */
 const latencyWindowMs = minutes(5)
 
 /** `areQuotasKnown` is false until the first successful read of the quotas; until then, alerts about quotas must not change. */

@@ -14,6 +14,7 @@ export async function listAllChangedRules(db: Db): Promise<(AlertRule & { orgId:
   return await db.select().from(alertRules)
 }
 
+/** Adds or replaces the settings of a rule of the organization. */
 export async function saveRule(db: Db, orgId: number, { kind, isEnabled, threshold }: AlertRule): Promise<void> {
   await db
     .insert(alertRules)

@@ -9,6 +9,7 @@ import { observeProcessors } from '../../observing/probing/observe-processors.ts
 import { loadObservationCache } from '../../observing/observation-cache.ts'
 import { createAlertsRound } from '../round.ts'
 
+/** A server with simulated versions, and a worker that opens and ends alerts. */
 export type AlertTestApp = {
   t: TestApp
   clock: ManualClock

@@ -9,6 +9,7 @@ import { msPerHour } from '../time.ts'
 
 /** The month of 720 hours that monthly prices refer to. */
 const hoursPerMonth = 720
+/** Storage is billed per GB of 2^30 bytes. */
 const bytesPerGb = 2 ** 30
 
 type OfferedAddons = Parameters<typeof planRefusal>[2]

@@ -116,6 +116,7 @@ export function listHibernatedByCap(db: Db, orgId: number): Promise<HibernationR
     )
 }
 
+/** Deletes the mark of a version. */
 export async function deleteHibernation(db: Db, squidId: number): Promise<void> {
   await db.delete(billingHibernations).where(eq(billingHibernations.squidId, squidId))
 }

@@ -35,6 +35,7 @@ export async function selectRunning(db: Db, orgId: number | null = null): Promis
   return rows
 }
 
+/** The database of a version. `totalBytes`: the size of its storage, which is billed. */
 export type StoredDatabase = { orgId: number; squidId: number; squidName: string; profile: string; totalBytes: number }
 
 /** Returns the databases of all versions, or those of an organization. Excludes playgrounds. */
@@ -78,6 +79,7 @@ export async function readMeter(db: Db) {
   return row ?? null
 }
 
+/** Stores the progress of the meter. */
 export async function writeMeter(db: Db, state: { observedAtMs: number; recordedUntilMs: number }): Promise<void> {
   await db
     .insert(meterState)

@@ -109,6 +109,7 @@ export async function markPaid(db: Db, number: number, at: Date): Promise<void> 
     .where(and(eq(invoices.number, number), isNull(invoices.paidAt)))
 }
 
+/** Returns the number of attempts to charge an invoice. */
 export async function countCharges(db: Db, invoice: number): Promise<number> {
   const [row] = await db
     .select({ n: sql<number>`count(*)::int` })
@@ -136,34 +137,41 @@ export async function endCharge(db: Db, key: string, outcome: Partial<ChargeRow>
   return row ?? null
 }
 
+/** Returns the charge with this idempotency key; null if there is none. */
 export async function selectCharge(db: Db, key: string): Promise<ChargeRow | null> {
   const [row] = await db.select().from(charges).where(eq(charges.key, key))
   return row ?? null
 }
 
+/** Whether an event of the provider was processed. */
 export async function isEventRecorded(db: Db, id: string): Promise<boolean> {
   const rows = await db.select().from(billingEvents).where(eq(billingEvents.id, id))
   return rows.length > 0
 }
 
+/** Records that an event of the provider was processed. */
 export async function recordEvent(db: Db, id: string, at: Date): Promise<void> {
   await db.insert(billingEvents).values({ id, at }).onConflictDoNothing()
 }
 
+/** Adds a set-up of the test provider. */
 export async function insertSetup(db: Db, setup: typeof testSetups.$inferInsert): Promise<void> {
   await db.insert(testSetups).values(setup)
 }
 
+/** Returns the set-up of the test provider with this secret; null if there is none. */
 export async function selectSetup(db: Db, clientSecret: string) {
   const [row] = await db.select().from(testSetups).where(eq(testSetups.clientSecret, clientSecret))
   return row ?? null
 }
 
+/** Returns the set-up of the test provider that created a payment method; null if there is none. */
 export async function selectSetupOfMethod(db: Db, paymentMethodId: string) {
   const [row] = await db.select().from(testSetups).where(eq(testSetups.paymentMethodId, paymentMethodId))
   return row ?? null
 }
 
+/** Changes a set-up of the test provider. */
 export async function changeSetup(
   db: Db,
   clientSecret: string,

@@ -36,6 +36,7 @@ export type ChargeRequest = {
   description: string
 }
 
+/** The final outcome of a charge. `providerId`: the id of the payment at the provider. */
 export type ChargeOutcome =
   | { status: 'succeeded'; providerId: string }
   /** `message` is shown to the customer. */

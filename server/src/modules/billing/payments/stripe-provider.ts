@@ -3,6 +3,7 @@ import { Stripe } from 'stripe'
 import { notFound, refuse } from '../../../errors.ts'
 import type { ChargeOutcome, PaymentProvider } from './provider.ts'
 
+/** Stripe's API keys, and the address of its API. */
 export type StripeSettings = { secretKey: string; publishableKey: string; url: string }
 
 /** Returns Stripe's client; `url` lets tests use a local server. */

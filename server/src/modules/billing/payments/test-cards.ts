@@ -2,6 +2,7 @@ import type { TestProviderCard } from '../tables.ts'
 
 /** Behaviour of a card: `setup` when it is saved, `charge` when it is charged off-session; null for success. */
 export type CardBehaviour = { setup: CardError | 'authentication' | null; charge: CardError | null }
+/** An error as Stripe returns it: its decline code, and the message for the customer. */
 export type CardError = { code: string; message: string }
 
 const cardError = (code: string, message: string): CardError => ({ code, message })
@@ -12,6 +13,7 @@ const authenticationRequired = cardError(
   'authentication_required',
   'Your card was declined. This transaction requires authentication.',
 )
+/** The error of a card whose owner did not authenticate it. */
 export const notAuthenticated = cardError(
   'setup_intent_authentication_failure',
   'We are unable to authenticate your payment method. Please choose a different payment method and try again.',

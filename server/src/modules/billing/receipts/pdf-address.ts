@@ -4,6 +4,7 @@ import { drawRuns, runsOf, unprintedMark, unprintedOf, type PdfFont } from './pd
 
 type Pdf = InstanceType<typeof PDFKit>
 
+/** The colour of labels and notes. */
 export const mutedColor = '#5b6673'
 /** Line metrics in points, for addresses and for the invoice's number, month, date and status. */
 export const lineMetrics = { lineHeight: 13, baseline: 7 }

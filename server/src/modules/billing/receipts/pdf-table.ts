@@ -2,6 +2,7 @@ import type PDFKit from 'pdfkit'
 import { mutedColor } from './pdf-address.ts'
 import { bold, regular } from './pdf-fonts.ts'
 
+/** A column of a table. Positions and widths are in points. */
 export type PdfColumn = {
   title: string
   x: number

@@ -27,6 +27,7 @@ export type Line = {
   included: Big
 }
 
+/** Maximum number of fraction digits of amounts and dollars. */
 const amountDigits = 8
 /**
  * Enough fraction digits for amount × rate to equal the subtotal in all its digits. An hourly share of a monthly price has no
@@ -83,4 +84,5 @@ export const costOf = (quantity: bigint, price: Price): Big =>
 export const organizationDiscount = (line: Pick<Line, 'subtotal' | 'included'>, percent: Big): Big =>
   line.subtotal.minus(line.included).times(percent).div(hundred).round(amountDigits)
 
+/** Returns the sum of the amounts; 0 for none. */
 export const sum = (amounts: readonly Big[]): Big => amounts.reduce((total, amount) => total.plus(amount), new Big(0))

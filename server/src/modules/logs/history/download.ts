@@ -5,6 +5,7 @@ import type { LinePosition } from '../lines-store.ts'
 import type { LogReader } from '../reader.ts'
 import type { HistoryQuery } from './read-history.ts'
 
+/** Number of lines that are read and sent at a time. */
 const lineBatchSize = 5_000
 
 /** Streams all matching lines as text, oldest first. Reads only as fast as the caller consumes. */

@@ -32,6 +32,7 @@ const reportMs = minutes(1)
 /** … or after this time, if the log has already reported that the daily quota is used up: nothing is stored until the next day. */
 const quotaReportMs = hours(1)
 
+/** The dropped lines of all versions until their logs report them. */
 export type Drops = {
   /** Adds the drops of a batch. */
   record: (drops: LogDrop[], nowMs: number) => DropsOfBatch

@@ -41,6 +41,7 @@ export async function updateCursor(client: ClientBase, changes: Record<string, s
   if (removed.length > 0) await client.query('delete from log_cursors where source = any($1)', [removed])
 }
 
+/** Returns the state of these versions; omits versions without lines. */
 export async function readStreams(client: ClientBase, squidIds: number[]): Promise<StreamState[]> {
   const { rows } = await client.query<StreamState>(
     'select squid_id as "squidId", last_seq as "lastSeq", indexed_seq as "indexedSeq" from log_streams where squid_id = any($1)',
@@ -161,8 +162,10 @@ export async function notifyFollowers(client: ClientBase, squidIds: number[]): P
     await client.query('select pg_notify($1, $2)', [logsChannel, squidIds.slice(i, i + perNotification).join(',')])
 }
 
+/** A line as its block is summarized from it. `text`: the text that searches match. */
 export type LineOfBlock = { atMs: number; level: number; container: string; text: string }
 
+/** Returns the lines of a block, in no particular order. */
 export async function readLinesOfBlock(client: ClientBase, squidId: number, block: SeqRange): Promise<LineOfBlock[]> {
   const { rows } = await client.query<LineOfBlock>(
     `select (extract(epoch from at) * 1000)::float8 as "atMs", level, container, ${searchedText} as text
@@ -172,6 +175,7 @@ export async function readLinesOfBlock(client: ClientBase, squidId: number, bloc
   return rows
 }
 
+/** Stores the summary of a block. */
 export async function insertBlock(client: ClientBase, squidId: number, block: SeqRange, summary: BlockSummary) {
   await client.query(
     `insert into log_blocks (squid_id, first_seq, last_seq, min_at, max_at, level_mask, containers, bloom)

@@ -4,7 +4,7 @@ import { dayOf, hours } from '../../../clock.ts'
 import { every } from '../../../db/every.ts'
 import { runAsLeader, type LeaderHandle } from '../../../db/leases.ts'
 import { createRedactorSource } from '../../databases/index.ts'
-import { adoptLogs } from '../move/adopt.ts'
+import { prepareLogsDatabase } from '../move/adopt.ts'
 import { blocksOfBacklog, indexBlock, linesPerBlock } from './blocks.ts'
 import { recordWrite } from './counts.ts'
 import { createDrops } from './drops.ts'
@@ -27,7 +27,7 @@ const reportIntervalMs = 1_000
 export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): LeaderHandle {
   const nowMs = () => app.clock.now().getTime()
   return runAsLeader(app.logsDatabase, app.log, 'log-ingest', async (client, signal) => {
-    await adoptLogs(app, client)
+    await prepareLogsDatabase(app, client)
     await rotateDayPartitions(app)
     const ended = new AbortController()
     let rotationTimer: NodeJS.Timeout | undefined

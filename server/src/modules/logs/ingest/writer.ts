@@ -36,6 +36,7 @@ export type Writer = {
   evict: (squidIds: number[]) => void
 }
 
+/** What a write stored and dropped. `storedLines` includes the lines that report drops. */
 export type WriteResult = DropsOfBatch & { storedLines: number }
 
 /** The last line of a version, and its open block. */
@@ -172,6 +173,7 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
   }
 }
 
+/** Maximum number of notices that are moved at a time. */
 const maxNotices = 1_000
 
 const lineOf = ({ squidId, atMs, container, message }: Notice): LogLine => ({

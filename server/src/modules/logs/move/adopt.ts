@@ -4,7 +4,7 @@ import { migrate } from '../../../db/migrate.ts'
 import { installationPrefix } from '../../databases/index.ts'
 import { deleteLinesOfLaterSquids } from '../ingest/deleted-versions-store.ts'
 import { hasSeparateDatabase, verifyLogsDatabase, type LogsApp } from './logs-database.ts'
-import { adoptState, claimDatabase, fenceControlPlane } from './state-store.ts'
+import { copyStateToSeparateDatabase, claimDatabase, stopLogsInControlPlane } from './state-store.ts'
 
 const migrationsFolder = join(import.meta.dirname, '../../../../migrations/logs')
 
@@ -14,7 +14,7 @@ const migrationsFolder = join(import.meta.dirname, '../../../../migrations/logs'
  * @param client - the connection to the database of logs that holds the ingestor's lock
  * @throws WrongLogsDatabase
  */
-export async function adoptLogs(app: LogsApp, client: ClientBase): Promise<void> {
+export async function prepareLogsDatabase(app: LogsApp, client: ClientBase): Promise<void> {
   if (!hasSeparateDatabase(app)) return
   await verifyLogsDatabase(app)
   await migrate(app.logsDatabase.pool, migrationsFolder)
@@ -24,9 +24,9 @@ export async function adoptLogs(app: LogsApp, client: ClientBase): Promise<void>
   if (!owner) throw new Error('The table log_owner is empty')
   const source = await app.database.pool.connect()
   try {
-    await fenceControlPlane(source, owner.id)
+    await stopLogsInControlPlane(source, owner.id)
     // Nothing changes the state in the control plane any more.
-    if (!owner.isAdopted) await adoptState(source, client)
+    if (!owner.isAdopted) await copyStateToSeparateDatabase(source, client)
     // The database may not have responded when the servers started.
     await deleteLinesOfLaterSquids(app.logsDatabase.pool, app.db)
   } finally {

@@ -21,6 +21,7 @@ export const openLogsDatabase = (
   database: Database,
 ): Database => (url === undefined ? database : connect(url, { max: 10 }))
 
+/** What the functions of this folder need from the app. */
 export type LogsApp = Pick<App, 'config' | 'db' | 'database' | 'logsDatabase'>
 
 /** Whether the setting puts the logs in a database that is not that of the control plane. */

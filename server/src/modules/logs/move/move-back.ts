@@ -3,7 +3,7 @@ import { deleteMoved, readLoggingSquids } from './copy-store.ts'
 import { hasSeparateDatabase, verifyLogsDatabase } from './logs-database.ts'
 import { copyVersion } from './move-version.ts'
 import { oldestDay } from '../ingest/retention.ts'
-import { disownDatabase, findMove, returnState, tryIngestLock } from './state-store.ts'
+import { deleteOwner, findMove, copyStateToControlPlane, tryIngestLock } from './state-store.ts'
 
 /**
  * Moves the logs from their own database back to that of the control plane, while no server runs. Until the last step, their own database
@@ -31,9 +31,9 @@ export async function moveLogsBack(app: App): Promise<{ versions: number }> {
     const options = { oldestAtMs: Date.parse(oldestDay(app)), signal: new AbortController().signal }
     for (const squidId of squidIds)
       await copyVersion(source, target, squidId, { ...options, afterBatch: () => Promise.resolve() })
-    await returnState(source, target)
+    await copyStateToControlPlane(source, target)
     await deleteMoved(source)
-    await disownDatabase(source)
+    await deleteOwner(source)
     return { versions: squidIds.length }
   } finally {
     // Ends the lock and, after a failure, statements in progress.

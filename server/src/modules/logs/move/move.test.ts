@@ -12,7 +12,7 @@ import type { SquidRow } from '../../versions/store.ts'
 import { startLogIngest } from '../ingest/start-ingest.ts'
 import { followLogs } from '../testing/follower.ts'
 import { breakingClient, readAllLines, withLogsDatabase, type Break, type LogsApp } from '../testing/logs-app.ts'
-import { adoptLogs } from './adopt.ts'
+import { prepareLogsDatabase } from './adopt.ts'
 import { moveVersion } from './move-version.ts'
 import { startLogsMove } from './start-move.ts'
 import { findMove } from './state-store.ts'
@@ -88,7 +88,7 @@ async function moveWithBreaks({ target = never, source = never }: Breaks = {}): 
   const from = await breakingClient(t.app.database.url, source)
   const signal = new AbortController().signal
   try {
-    await adoptLogs(moved.app, to)
+    await prepareLogsDatabase(moved.app, to)
     await moveVersion(from, to, squid.id, { oldestAtMs: 0, signal, afterBatch: async () => {} })
     return true
   } catch (error) {

@@ -53,7 +53,7 @@ export async function claimDatabase(client: ClientBase, installation: string): P
  * Makes the control plane refuse log lines: after the commit, no process of this or an earlier release can store lines there. Waits for
  * transactions that store lines. Idempotent.
  */
-export async function fenceControlPlane(client: ClientBase, id: string): Promise<void> {
+export async function stopLogsInControlPlane(client: ClientBase, id: string): Promise<void> {
   await inTransaction(client, async () => {
     await client.query('lock table log_streams in share row exclusive mode')
     await client.query('insert into log_databases (id) select $1 where not exists (select from log_databases)', [id])
@@ -73,7 +73,7 @@ export async function setMoved(client: ClientBase): Promise<void> {
 const stateTables = ['log_cursors', 'log_streams', 'log_org_usage', 'log_drops', 'log_notices'] as const
 
 /** Makes a separate database ready for new lines, in one transaction. */
-export async function adoptState(source: ClientBase, target: ClientBase): Promise<void> {
+export async function copyStateToSeparateDatabase(source: ClientBase, target: ClientBase): Promise<void> {
   await inTransaction(target, async () => {
     await copyState(source, target)
     await target.query('update log_owner set adopted_at = now()')
@@ -81,7 +81,7 @@ export async function adoptState(source: ClientBase, target: ClientBase): Promis
 }
 
 /** Makes the control plane ready for new lines, for this and the previous release, in one transaction. */
-export async function returnState(source: ClientBase, controlPlane: ClientBase): Promise<void> {
+export async function copyStateToControlPlane(source: ClientBase, controlPlane: ClientBase): Promise<void> {
   await inTransaction(controlPlane, async () => {
     await controlPlane.query('delete from log_databases')
     await copyState(source, controlPlane)
@@ -114,7 +114,7 @@ export async function tryIngestLock(client: ClientBase): Promise<boolean> {
 }
 
 /** Deletes what marks a database as the database of logs of an installation, so that any installation can use it again. */
-export async function disownDatabase(client: ClientBase): Promise<void> {
+export async function deleteOwner(client: ClientBase): Promise<void> {
   await client.query('delete from log_streams')
   await client.query('delete from log_owner')
 }

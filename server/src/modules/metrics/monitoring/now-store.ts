@@ -47,6 +47,7 @@ export type ContainerTotals = {
   rpcFailures: number | null
 }
 
+/** Returns the totals of all containers of these versions. */
 export async function selectContainerTotals(db: Db, squidIds: number[]): Promise<ContainerTotals[]> {
   const { rows } = await db.execute<ContainerTotals>(
     sql`select squid_id as "squidId", container, sum(crashes)::float8 as crashes, sum(oom_kills)::float8 as "oomKills",
@@ -65,6 +66,7 @@ export type IngressTotals = {
   errorBytes: number
 }
 
+/** Returns the totals of these versions; omits versions without requests. */
 export async function selectIngressTotals(db: Db, squidIds: number[]): Promise<IngressTotals[]> {
   const { rows } = await db.execute<IngressTotals>(
     sql`select squid_id as "squidId", sum(successes)::float8 as successes, sum(errors)::float8 as errors,

@@ -10,6 +10,7 @@ import { stepOf, timesOf } from './step.ts'
  * quickly.
  */
 const totalPointLimit = 100_000
+/** Minimum number of points per series, however many series there are. */
 const minPoints = 24
 
 /** Queries that return only containers with values above zero. */

@@ -10,6 +10,7 @@ import { selectLabels, type LabelledSquid } from './series-store.ts'
 
 const squidLabelNames = ['squid_id', 'squid_name', 'squid_slot', 'squid_tags'] as const
 const containerLabelNames = [...squidLabelNames, 'container'] as const
+/** The period whose requests the latency is computed from. */
 const latencyMinutes = 5
 
 /** Returns the current metrics of an organization's versions in Prometheus' text format. Omits unknown values. */

@@ -72,6 +72,7 @@ export async function countContainers(db: Db, orgId: number): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
+/** What labels say about a version. */
 export type LabelledSquid = { id: number; name: string; slot: string; tags: string[] }
 
 /** Returns the names and tags of all versions of an organization. */

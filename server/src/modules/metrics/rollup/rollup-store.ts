@@ -1,6 +1,7 @@
 import type { ClientBase } from 'pg'
 import { tableOf, type Family, type Level } from '../levels.ts'
 
+/** The computation of one level from the previous one, by `unit` of time. */
 export type RollUpStep = { from: Level; to: Level; unit: string }
 
 /** Returns the time up to which coarser levels are computed, in ms since 1970; null if nothing was ever counted. */
@@ -31,6 +32,7 @@ export async function lockRolledUntil(client: ClientBase, family: Family, defaul
   return rows[0]?.ms ?? defaultMs
 }
 
+/** Sets the time up to which coarser levels are computed, in ms since 1970. */
 export async function setRolledUntil(client: ClientBase, family: Family, ms: number): Promise<void> {
   await client.query('update metric_rollups set rolled_until = to_timestamp($2::float8 / 1000) where family = $1', [
     family,

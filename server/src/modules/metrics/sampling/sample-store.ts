@@ -5,6 +5,7 @@ import type { ClientBase } from 'pg'
 import type { Database } from '../../../db/database.ts'
 import type { Counters, Sample } from './sample.ts'
 
+/** The database of a version, with its size as last measured; `usedBytes` is null before. */
 export type DatabaseRow = {
   squidId: number
   database: string
@@ -22,6 +23,7 @@ export async function selectDatabases(client: ClientBase): Promise<DatabaseRow[]
   return rows
 }
 
+/** Returns the counters of each container at its last sample. */
 export async function selectCounters(client: ClientBase): Promise<Counters[]> {
   const { rows } = await client.query<Counters>(
     `select squid_id as "squidId", generation, container, run, (extract(epoch from at) * 1000)::float8 as "atMs",

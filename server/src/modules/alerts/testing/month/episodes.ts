@@ -37,6 +37,7 @@ export const faultDurationsMs = {
 } as const
 export type Fault = keyof typeof faultDurationsMs
 
+/** A period in which a version has a normal event or a fault. */
 export type VersionEpisode = Episode<NormalEvent | Fault>
 
 const normalEventTypes = Object.keys(normalEvents) as [NormalEvent, ...NormalEvent[]]

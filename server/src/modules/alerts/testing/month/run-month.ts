@@ -21,6 +21,7 @@ const chains: ChainSpec[] = [
 ]
 const versionCount = 20
 
+/** An alert that was opened in the month; `endedMs` is null if it is still open at its end. */
 export type OpenedAlert = { kind: AlertKind; squidId: number | null; openedMs: number; endedMs: number | null }
 /** `conditionMs`: when the condition of its alert rule became true; null until known. */
 export type InjectedFault = Episode<Fault> & { squidId: number; conditionMs: number | null }
@@ -39,7 +40,9 @@ const faultTargets: Record<Fault, { squidId: number; chain: string }> = {
   failedDeploy: { squidId: 13, chain: 'arbitrum' },
 }
 
+/** When an organization uses 95 % of its quota. */
 export const quotaFault = { orgId: 2, fromMs: days(20), toMs: days(22) }
+/** When an organization has a failed payment. */
 export const paymentFault = { orgId: 3, fromMs: days(23), toMs: days(25) }
 
 /**
