@@ -9,7 +9,7 @@ import { extendSpans, unrecordedUsage, usageOfSpans, type ObservedResource, type
 
 /** Maximum delay with which gateways write RPC request counts to the database. */
 const maxRpcDelayMs = days(2)
-/** Spans are kept longer than any usage is recorded late. */
+/** How long spans are kept after their end. Their usage is recorded within the next hour. */
 const spanRetentionMs = days(3)
 
 /**
