@@ -15,6 +15,7 @@ const maxBodyBytes = 5_000_000
 /** Maximum number of calls in a batch. */
 const maxBatch = 1_000
 
+/** Creates the RPC route. `limits` replace those of WebSocket connections in tests. */
 export const createRpcRoute = (app: App, limits: Partial<SocketLimits> = {}): RpcRoute => new RpcRoute(app, limits)
 
 type AdmittedRequest = { service: ChainService; caller: Caller }

@@ -16,7 +16,10 @@ export function processorHistory(db: Db, squidId: number, processor: string, ran
   return selectProgress(db, squidId, processor, range)
 }
 
-/** Returns a latency percentile (ms) and the number of successful requests since `sinceMs` for each version that had any. */
+/**
+ * Returns a latency percentile (ms; `share` 0.95 is the 95th) and the number of successful requests since `sinceMs` for each version
+ * that had any.
+ */
 export async function latencyPercentiles(
   db: Db,
   squidIds: number[],
