@@ -15,7 +15,7 @@ const usage = `A Kubernetes cluster of two nodes on this machine, for tests. It 
 
 async function runUntilStopped(): Promise<never> {
   const programs = await buildPrograms()
-  const env = await withProgress('Starting the cluster', 'The cluster is ready', () => startCluster(programs))
+  const env = await withProgress('Starting the cluster', () => startCluster(programs))
   const exports = Object.entries(env).map(([name, value]) => `export ${name}='${value}'`)
   console.log(exports.join('\n'))
   for (;;) await delay(60_000)

@@ -41,7 +41,7 @@ async function ensureBuild({ name, builtFile, sources, folder, command, args }: 
   const files = globSync(sources, { cwd: root })
   if (files.every((file) => modifiedAt(join(root, file)) <= builtAt)) return
   const startedAt = new Date()
-  await withProgress(`Building ${name}`, `Built ${name}`, async () => {
+  await withProgress(`Building ${name}`, async () => {
     const { code, output } = await runCommand(command, ['build', ...args], { cwd: join(root, folder) })
     if (code !== 0) throw new Error(`${name} could not be built:\n${output.slice(-3000)}`)
   })

@@ -87,7 +87,7 @@ export async function ensurePackages(names: string[]): Promise<MissingPackage[]>
     const work = required.isUnpacked
       ? () => unpack(required.name)
       : () => aptGet('install', '-y', '-q', '--no-install-recommends', required.name)
-    problems.set(required.name, updateProblem + (await withProgress(message, `  Done: ${required.name}`, work)))
+    problems.set(required.name, updateProblem + (await withProgress(message, work)))
   }
   return missing
     .filter((required) => required.find() === null)

@@ -23,7 +23,7 @@ export const hasPebble = (): boolean => existsSync(inCache('pebble'))
 export async function ensurePebble(): Promise<void> {
   if (hasPebble()) return
   if (!(await hasGo())) return console.log('Go is not installed. Tests that need an ACME authority are skipped.')
-  await withProgress('Building Pebble for tests of certificates', '  Done: Pebble', () =>
+  await withProgress('Building Pebble for tests of certificates', () =>
     fillOnce(cacheDir, async (unfinished) => {
       const programs = ['pebble', 'pebble-challtestsrv'].map((name) => `${goModule}/cmd/${name}@${version}`)
       if (!(await goInstall('Pebble', unfinished, programs))) return false

@@ -91,7 +91,7 @@ export async function installClient(): Promise<string> {
   const folder = join(root, `node_modules/.cache/sqd-${version}`)
   const program = 'node_modules/@subsquid/cli/bin/run.js'
   if (existsSync(join(folder, program))) return join(folder, program)
-  await withProgress('Installing the public client', '  Installed', () => install(folder))
+  await withProgress('Installing the public client', () => install(folder))
   return join(folder, program)
 }
 

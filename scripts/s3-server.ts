@@ -17,7 +17,7 @@ export const hasS3Server = (): boolean => existsSync(program)
 /** Builds versitygw, an S3 server, from its Go module into the user's cache. Prints why if that is not possible, for example without Go or offline. */
 export async function ensureS3Server(): Promise<void> {
   if (hasS3Server() || !(await hasGo())) return
-  await withProgress('Building versitygw for tests with S3', '  Done: versitygw', () =>
+  await withProgress('Building versitygw for tests with S3', () =>
     fillOnce(cacheDir, (unfinished) =>
       goInstall('versitygw', unfinished, [`github.com/versity/versitygw/cmd/versitygw@${version}`]),
     ),

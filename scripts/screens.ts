@@ -30,7 +30,7 @@ async function main(): Promise<void> {
   const shoal = await startShoal({ SHOAL_RUNTIME: 'sim', SHOAL_OUTBOX: 'true' })
   const browser = await openBrowser()
   try {
-    const session = await withProgress('Creating squids', 'Created squids', () => createData(browser, shoal))
+    const session = await withProgress('Creating squids', () => createData(browser, shoal))
     const guest = await newUser(browser, shoal)
     const shown = screens(session).filter(
       ({ name }) => values.only === undefined || values.only.some((start) => name.startsWith(start)),

@@ -33,7 +33,7 @@ const limits = { memoryBytes: 2 ** 30, cpuCores: 2, timeMs: 600_000, diskBytes: 
 export async function installTestSquid(dir: string, toolchainDir: string): Promise<void> {
   const built = join(cacheDir, hashOfSources())
   if (!existsSync(built))
-    await withProgress('Building the example squid for the tests', '  Built', () => build(built, toolchainDir))
+    await withProgress('Building the example squid for the tests', () => build(built, toolchainDir))
   await run('sh', ['-c', 'cp -al "$0" "$1" 2>/dev/null || cp -a "$0" "$1"', built, dir])
 }
 

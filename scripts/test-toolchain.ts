@@ -15,7 +15,7 @@ const cacheDir = join(root, 'node_modules/.cache/toolchain')
  */
 export async function installTestToolchain(dir: string): Promise<void> {
   const isNew = !existsSync(cacheDir)
-  if (isNew) await withProgress('Installing the toolchain of squids for the tests', '  Installed', install)
+  if (isNew) await withProgress('Installing the toolchain of squids for the tests', install)
   else await install()
   const { code, output } = await runCommand('sh', [
     '-c',

@@ -140,13 +140,15 @@ async function prepareFor(paths: string[]): Promise<string[]> {
   )
   // Several suites of one run use the same folder.
   if (existsSync(toolchain)) return extraArgs
-  await prepare(() => installTestToolchain(toolchain))
-  if (includes('e2e')) {
-    await prepare(() => installTestSquid(squid, toolchain))
-    await prepare(() => installTestData(data))
-    await prepare(ensureConsole)
-    await prepare(installClient)
+  const prepareSquids = async () => {
+    await prepare(() => installTestToolchain(toolchain))
+    if (includes('e2e')) await prepare(() => installTestSquid(squid, toolchain))
   }
+  const prepareOthers = async () => {
+    for (const ensure of [ensureConsole, installClient, () => installTestData(data)]) await prepare(ensure)
+  }
+  // Most of these steps wait for downloads or use one core, so two of them run at the same time.
+  await Promise.all([prepareSquids(), ...(includes('e2e') ? [prepareOthers()] : [])])
   return extraArgs
 }
 

@@ -15,7 +15,7 @@ export const hasCollector = async (): Promise<boolean> => existsSync(cachedColle
  */
 export async function buildCollector(): Promise<string> {
   const program = cachedCollector()
-  await buildOnce(program, 'Building the collector from its Go modules', 'Built the collector', (unfinished) =>
+  await buildOnce(program, 'Building the collector from its Go modules', (unfinished) =>
     goBuild({ folder: sourceFolder, program: '.', output: join(unfinished, 'collector') }),
   )
   return program

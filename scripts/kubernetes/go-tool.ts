@@ -35,11 +35,8 @@ export const missingTool = async (tool: GoTool): Promise<string | null> =>
 export async function buildTool(tool: GoTool): Promise<string> {
   const path = cached(tool)
   const name = basename(path)
-  await buildOnce(
-    path,
-    `Building ${name} from its Go module (${tool.minutes} minutes)`,
-    `Built ${name}`,
-    (unfinished) => build(tool, join(unfinished, name)),
+  await buildOnce(path, `Building ${name} from its Go module (${tool.minutes} minutes)`, (unfinished) =>
+    build(tool, join(unfinished, name)),
   )
   return path
 }

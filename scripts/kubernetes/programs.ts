@@ -23,7 +23,7 @@ export async function missingPrograms(): Promise<string | null> {
  */
 export async function buildPrograms(): Promise<Programs> {
   const programs = cachedPrograms()
-  await buildOnce(programs.kube, 'Building Kubernetes from its Go modules', 'Built Kubernetes', build)
+  await buildOnce(programs.kube, 'Building Kubernetes from its Go modules', build)
   removeUnused(dirname(dirname(programs.kube)))
   return programs
 }

@@ -18,7 +18,7 @@ export async function openTestCluster(): Promise<TestCluster> {
   if (missing) return { missing: `${missing}. To use another cluster, set SHOAL_TEST_KUBECONFIG.` }
   const programs = await buildPrograms().catch(cannotBuild)
   if (programs instanceof CannotBuild) return { missing: `${programs.message}.` }
-  const env = await withProgress('Starting a cluster', 'Started a cluster', () => startCluster(programs))
+  const env = await withProgress('Starting a cluster', () => startCluster(programs))
   return { env: (await missingGo()) === null ? { ...env, SHOAL_TEST_GO: goProgram() } : env }
 }
 

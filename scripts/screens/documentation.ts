@@ -32,10 +32,10 @@ const picturesOf = (deployment: number): Picture[] => {
 
 /** Takes all pictures of the documentation: from an installation that runs the example squid on its own chain. */
 export async function photographDocumentation(): Promise<void> {
-  const cloud = await withProgress('Starting Shoal and a chain', 'Started Shoal', () => startTestCloud())
+  const cloud = await withProgress('Starting Shoal and a chain', () => startTestCloud())
   const browser = await openBrowser()
   try {
-    const deployment = await withProgress('Deploying the example', 'Deployed the example', () => deployExample(cloud))
+    const deployment = await withProgress('Deploying the example', () => deployExample(cloud))
     const { shoal, org } = cloud
     const { token } = await shoal.as('').auth.signIn({ body: { email: `admin@${org}.dev`, password: adminPassword } })
     const onboardingForm = { occupation: 'Analyst', source: 'Google', usage: 'DeFi' }
