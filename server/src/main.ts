@@ -16,7 +16,7 @@ import { listen, localUrl, type Listener } from './listener.ts'
 import { openApp } from './startup/open-app.ts'
 import { MissingKeys } from './sealing/require-keys.ts'
 import { WrongLogsDatabase } from './modules/logs/index.ts'
-import { fenceOtherHosts, limitOrgs } from './modules/deployments/index.ts'
+import { fenceOtherHosts, limitToOneOrg } from './modules/deployments/index.ts'
 import { startupText } from './startup/startup-text.ts'
 import { startWorker } from './startup/worker.ts'
 import { openTlsPorts, type TlsPorts } from './tls/index.ts'
@@ -123,15 +123,15 @@ async function startWorkerOrStandby(
   fail: (error: unknown) => void,
 ): Promise<() => Promise<void>> {
   const { config, log } = app
-  let lastObservationMs: () => number | null = () => null
+  let observationAgeMs: () => number | null = () => null
   const startWork = async () => {
     const workerApp = await openWorker()
     await claimHost(workerApp)
     await fenceOtherHosts(workerApp)
     const limitations = await workerApp.runtime.start()
-    for (const warning of [...limitations, ...(await limitOrgs(workerApp))]) log.warn(warning)
+    for (const warning of [...limitations, ...(await limitToOneOrg(workerApp))]) log.warn(warning)
     const worker = await startWorker(workerApp)
-    lastObservationMs = worker.lastObservationMs
+    observationAgeMs = worker.observationAgeMs
     let onExit = config.SHOAL_ON_EXIT
     const stopWatching = watchClaim(workerApp, (error) => {
       // From then on, another host runs the squids.
@@ -145,7 +145,7 @@ async function startWorkerOrStandby(
     }
   }
   const handle = await runActiveOrStandby({ config, log, startWork, onFailure: fail })
-  if (app.partStates) app.partStates.worker = () => ({ state: handle.state(), lastObservationMs: lastObservationMs() })
+  if (app.partStates) app.partStates.worker = () => ({ state: handle.state(), observationAgeMs: observationAgeMs() })
   return handle.close
 }
 

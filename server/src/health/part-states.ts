@@ -3,7 +3,7 @@ import type { WorkerState } from '../installation/active-worker.ts'
 
 /** Functions that read the state of the parts of this process; null for a part that it does not have. */
 export type PartStates = {
-  worker: (() => { state: WorkerState; lastObservationMs: number | null }) | null
+  worker: (() => { state: WorkerState; observationAgeMs: number | null }) | null
   /** `routesReadMs`: milliseconds since the gateway last read all its routes. `problem`: any other reason why it does not work. */
   gateway: (() => { routesReadMs: number; problem: string | null }) | null
   /** Returns why the directory cannot find squids yet; null if it can. */

@@ -60,7 +60,7 @@ async function checkNow(app: ReadinessApp): Promise<Readiness> {
   if (logsDatabase !== null) facts['logsDatabase'] = logsDatabase
   if (worker) {
     facts['worker'] = worker.state.role
-    facts['lastObservationSecondsAgo'] = toSeconds(worker.lastObservationMs)
+    facts['lastObservationSecondsAgo'] = toSeconds(worker.observationAgeMs)
   }
   if (gateway) facts['routesReadSecondsAgo'] = toSeconds(gateway.routesReadMs)
   const certificates = app.partStates?.certificates
@@ -90,14 +90,14 @@ function diskProblem(disk: Disk | null): string | null {
 
 function workerProblem({
   state,
-  lastObservationMs,
+  observationAgeMs,
 }: NonNullable<ReturnType<NonNullable<NonNullable<ReadinessApp['partStates']>['worker']>>>) {
   if (state.role === 'standby')
     return state.frozenForMs === null
       ? null
       : `the active worker has not responded for ${toSeconds(state.frozenForMs)} s`
-  const isLate = lastObservationMs !== null && lastObservationMs > maxObservationAgeMs
-  return isLate ? `has not observed its containers for ${toSeconds(lastObservationMs)} s` : null
+  const isLate = observationAgeMs !== null && observationAgeMs > maxObservationAgeMs
+  return isLate ? `has not observed its containers for ${toSeconds(observationAgeMs)} s` : null
 }
 
 const toSeconds = (ms: number | null) => (ms === null ? null : Math.round(ms / 1000))

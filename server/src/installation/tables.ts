@@ -12,7 +12,7 @@ export const runtimeClaim = pgTable('runtime_claim', {
   takenAt: time().notNull(),
   /** When the programs of other hosts lost their access to the databases; null until then. See `fenceOtherHosts`. */
   fencedAt: time(),
-  /** Whether only one organization may deploy; see `limitOrgs`. */
+  /** Whether only one organization may deploy; see `limitToOneOrg`. */
   isForOneOrg: boolean().notNull().default(false),
 })
 

@@ -13,7 +13,7 @@ import type {
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 
-/** The caller: a user, by a session or an API token. */
+/** The caller: a user who is signed in by a session or an API token. */
 export type Actor = {
   userId: number
   email: string
@@ -21,7 +21,7 @@ export type Actor = {
   emailVerified: boolean
   /** Whether the user has proven access to the mailbox (`users.emailProvenAt`). */
   isEmailProven: boolean
-  /** May open the operator's console; see `Access`. */
+  /** Whether the user may open the console of operators; see `Access`. */
   isOperator: boolean
   sessionId: string | null
   /** When the user last entered the password in this session; null for API tokens. */
@@ -35,7 +35,7 @@ export type Actor = {
   tokenOrgId: number | null
 }
 
-/** The organization of `{code}`, and the caller's role in it. Resolved before the handler runs. */
+/** The organization that `{code}` in the path names, and the caller's role in it. Resolved before the handler runs. */
 export type OrgScope = {
   id: number
   code: string
@@ -56,6 +56,7 @@ export type AuditEntry = { subject?: string; before?: unknown; after?: unknown; 
 
 /** What a handler knows of its request, and the functions that act on the request. */
 export type Request = {
+  /** The id of the request in the log of the server, which an error response contains. */
   id: string
   ip: string
   userAgent: string | null
@@ -74,6 +75,7 @@ export type Request = {
   afterCommit: (work: () => void) => void
 }
 
+/** The response of an endpoint of the kind `file`. */
 export type FileResponse =
   | { redirect: string }
   | { contentType: string; body: string | Uint8Array | Readable; fileName?: string; headers?: Record<string, string> }

@@ -5,7 +5,7 @@ export const apiPort = 4350
 export const hasuraPort = 8080
 export const metricsPort = 3000
 
-/** Names of the containers that run permanently: all but `init`. */
+/** Returns the names of the containers that run permanently: all but `init`. */
 export const containerNames = ({ apiReplicas, hasuraReplicas, processors }: ContainerCounts): string[] => [
   ...Array.from({ length: apiReplicas }, (_, index) => apiName(index)),
   ...Array.from({ length: hasuraReplicas }, (_, index) => hasuraName(index)),

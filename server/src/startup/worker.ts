@@ -6,7 +6,7 @@ import { startBilling } from '../modules/billing/index.ts'
 import { certificateJobs, startCertificates } from '../modules/certificates/index.ts'
 import { startDomains } from '../modules/domains/index.ts'
 import {
-  collectionJobs,
+  removalJobs,
   defaultIntervals,
   startEngine,
   startReconcile,
@@ -19,7 +19,7 @@ import { runStatusRound } from '../modules/statuspage/index.ts'
 import { userJobs } from '../modules/user/index.ts'
 import { retentionJobs } from './retention.ts'
 
-export type RunningWorker = Pick<ReturnType<typeof startObserving>, 'lastObservationMs'> & {
+export type RunningWorker = Pick<ReturnType<typeof startObserving>, 'observationAgeMs'> & {
   close: () => Promise<void>
 }
 
@@ -45,12 +45,12 @@ export async function startWorker(
     ...authJobs(app),
     ...userJobs(app),
     ...retentionJobs(app),
-    ...collectionJobs(app),
+    ...removalJobs(app),
     ...channelJobs(app),
     ...certificateJobs(app),
   ])
   return {
-    lastObservationMs: observing.lastObservationMs,
+    observationAgeMs: observing.observationAgeMs,
     close: async () => {
       await reconcile.close()
       await engine.close()

@@ -19,7 +19,7 @@ import {
   startCertificates,
 } from '../../../../server/src/modules/certificates/index.ts'
 import {
-  collectionJobs,
+  removalJobs,
   defaultIntervals,
   startEngine,
   startReconcile,
@@ -104,7 +104,7 @@ const jobsOf = (app: WorkerApp): Job<never>[] => [
   ...authJobs(app),
   ...userJobs(app),
   ...retentionJobs(app),
-  ...collectionJobs(app),
+  ...removalJobs(app),
   ...channelJobs(app),
 ]
 

@@ -47,7 +47,9 @@ export async function selectConnectionUsers(db: Db): Promise<ConnectionUser[]> {
 /** Returns the ids of the open logins of each version. */
 export async function selectLoginIds(db: Db): Promise<Map<number, number[]>> {
   const rows = await selectOpenLogins(db)
-  return new Map([...Map.groupBy(rows, (row) => row.squidId)].map(([squidId, of]) => [squidId, of.map(({ id }) => id)]))
+  return new Map(
+    [...Map.groupBy(rows, (row) => row.squidId)].map(([squidId, logins]) => [squidId, logins.map(({ id }) => id)]),
+  )
 }
 
 /** Locks the connection limits until the transaction ends, so that only one worker computes and sets them. */

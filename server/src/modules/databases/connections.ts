@@ -24,6 +24,7 @@ const shoalConnectionsToSquids = 10
 /** `max`: the connections that a server allows. `capacity`: how many of them the roles of squids may use in total. */
 export type Capacity = { max: number; capacity: number }
 
+/** Reads how many connections a server allows, and how many of them are for the roles of squids. */
 export async function capacityOf(app: Pick<App, 'database'>, { cluster }: DatabaseHost): Promise<Capacity> {
   const { max } = await clusterConnections(cluster)
   const isShared = isSamePostgres(cluster.url, app.database.url)
@@ -119,6 +120,7 @@ export function checkConnections(requested: ConnectionUser, limits: Capacity, us
   throw noConnections(needed, available, limits)
 }
 
+/** Returns the error for a version that needs more connections than are available. */
 export const noConnections = (needed: number, available: number, { max }: Capacity): NoConnections =>
   new NoConnections(
     `The Postgres of this installation has no connections left for this version: it needs ${needed}, and ${Math.max(0, available)} of ${max} are free. Hibernate or delete a version that is not needed, or lower scale.api.replicas; the operator can allow more with SHOAL_POSTGRES_CONNECTIONS, or max_connections of an external Postgres.`,

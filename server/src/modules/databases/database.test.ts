@@ -3,8 +3,8 @@ import { connect } from '../../db/database.ts'
 import { singleHost } from '../../db/database-hosts.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
 import {
-  closeOtherDatabases,
-  collectDatabases,
+  restrictShoalDatabases,
+  dropOrphanedDatabases,
   dropDatabase,
   eraseDatabase,
   ownerConnection,
@@ -75,15 +75,15 @@ test('a version can connect only to its own database, with limited rights', asyn
   const [mine, theirs] = [await newSquid(), await newSquid()]
   await sync(mine)
   await sync(theirs)
-  await closeOtherDatabases(t.app, t.app.databaseHosts.get('main'))
-  for (const me of [await ownerConnection(t.app, mine), await readerConnection(t.app, mine)])
+  await restrictShoalDatabases(t.app, t.app.databaseHosts.get('main'))
+  for (const connection of [await ownerConnection(t.app, mine), await readerConnection(t.app, mine)])
     for (const database of [
       (await ownerConnection(t.app, theirs))?.database,
       'postgres',
       'template1',
       new URL(t.app.database.url).pathname.slice(1),
     ]) {
-      const url = new URL(me?.url ?? '')
+      const url = new URL(connection?.url ?? '')
       url.pathname = `/${database}`
       await expect(query({ url: url.href }, 'select 1'), database).rejects.toThrow('permission denied for database')
     }
@@ -208,8 +208,8 @@ test('databases of deleted versions are dropped, but not those of existing versi
   const future = name.replace(/\d+$/, '999999')
   await cluster(`create database ${future}`)
   await deleteSquid(t.app.db, deleted)
-  expect(await collectDatabases(t.app)).toEqual([deleted])
-  expect(await collectDatabases(t.app)).toEqual([])
+  expect(await dropOrphanedDatabases(t.app)).toEqual([deleted])
+  expect(await dropOrphanedDatabases(t.app)).toEqual([])
   expect(await query(await ownerConnection(t.app, kept), 'select 1 as n')).toEqual([{ n: 1 }])
   expect(await cluster(`select 1 as n from pg_database where datname = '${future}'`)).toEqual([{ n: 1 }])
   await cluster(`drop database ${future}`)

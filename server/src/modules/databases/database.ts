@@ -106,7 +106,7 @@ export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<
 /**
  * Deletes the version's data; does nothing if there is none. Keeps the passwords for the database that `syncDatabase` creates
  * next. Without a row, deletes the databases and roles that earlier versions with this id left on the servers. If there are
- * several servers, skips those that do not respond, because `collectDatabases` deletes what is left on them.
+ * several servers, skips those that do not respond, because `dropOrphanedDatabases` deletes what is left on them.
  */
 export async function eraseDatabase(app: App, squidId: number): Promise<void> {
   const row = await selectSquidDatabase(app.db, squidId)
@@ -129,6 +129,7 @@ export async function dropDatabase(app: App, squidId: number): Promise<void> {
   await deleteSquidDatabase(app.db, squidId)
 }
 
+/** The address and the credentials with which a program or a user connects to a version's database. */
 export type SquidConnection = NonNullable<Contexts['addons']['postgres']>
 
 /** Returns the connection as the owner of the version's database, which new programs use; null without a database. */
@@ -137,7 +138,7 @@ export async function ownerConnection(app: App, squidId: number): Promise<SquidC
   return row && connectionOf(app, forNewPrograms(row), row.role, ownerPasswordOf(app.sealer, row))
 }
 
-/** While the database is moved, new programs use its copy. */
+/** Returns the row with the server that new programs use: while the database is moved, the server of its copy. */
 export const forNewPrograms = (row: SquidDatabaseRow): SquidDatabaseRow => ({
   ...row,
   server: row.movingTo ?? row.server,
@@ -163,16 +164,16 @@ export const databaseVariables = (c: SquidConnection): Variables => ({
 })
 
 /**
- * Drops databases and roles of deleted versions, and those that a move left on a server, and returns the versions' ids. Does not drop databases with an id above the
- * highest one that was ever assigned: Shoal's database was restored from a backup, and these databases belong to versions that
- * were created after the backup.
+ * Drops databases and roles of deleted versions, and those that a move left on a server. Returns the ids of their versions. Does not
+ * drop databases with an id above the highest one that was ever assigned: in that case, Shoal's database was restored from a backup,
+ * and these databases belong to versions that were created after the backup.
  */
-export async function collectDatabases(app: App): Promise<number[]> {
-  const orphans = await onEveryHost(app.databaseHosts, (host) => collectOn(app, host))
+export async function dropOrphanedDatabases(app: App): Promise<number[]> {
+  const orphans = await onEveryHost(app.databaseHosts, (host) => dropOrphansOn(app, host))
   return [...new Set(orphans.flat())]
 }
 
-async function collectOn(app: App, host: DatabaseHost): Promise<number[]> {
+async function dropOrphansOn(app: App, host: DatabaseHost): Promise<number[]> {
   const prefix = `${await installationPrefix(app.db)}_`
   const names = await namesWithPrefix(host.cluster, prefix)
   const ids = new Set(names.flatMap((name) => squidIdOfName(name, prefix) ?? []))
@@ -195,7 +196,7 @@ async function collectOn(app: App, host: DatabaseHost): Promise<number[]> {
  * Prevents the roles of versions on a server from connecting to Shoal's own databases. Returns the databases that stay open to
  * every role, for a warning to operators who share a Postgres with other programs.
  */
-export async function closeOtherDatabases(app: App, { cluster }: DatabaseHost): Promise<string[]> {
+export async function restrictShoalDatabases(app: App, { cluster }: DatabaseHost): Promise<string[]> {
   const shoalDatabases = new Set(['postgres', 'template1', databaseOf(app.database.url), databaseOf(cluster.url)])
   const stillOpen: string[] = []
   for (const name of await publicDatabases(cluster))

@@ -82,7 +82,7 @@ const expectFull = async () =>
   )
 
 test('functions and operators of a tenant are never called with the rights of Shoal', async () => {
-  // Each matches the types in Shoal's statements better than the function or operator of Postgres.
+  // Each function and operator matches the types in Shoal's statements better than the function or operator of Postgres.
   await asTenant(`
     create table filler (n int); insert into filler values (1);
     create function trap() returns boolean language plpgsql as $$ begin

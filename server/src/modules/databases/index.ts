@@ -1,7 +1,7 @@
 export { createConnectionCheck, limitConnections, NoConnections } from './connections.ts'
 export { installationPrefix, selectSquidDatabase } from './database-store.ts'
 export {
-  collectDatabases,
+  dropOrphanedDatabases,
   databaseVariables,
   dropDatabase,
   eraseDatabase,
@@ -18,5 +18,5 @@ export { passwordContext } from './passwords.ts'
 export { restoreDatabases } from './reconcile-databases.ts'
 export { servers } from './servers.ts'
 export { createStatementWatch } from './statements/statement-watch.ts'
-export { createRedactorSource, type RedactorSource } from './redactor-source.ts'
+export { createRedactorLookup, type RedactorLookup } from './redactor-lookup.ts'
 export { databaseResources } from './resources.ts'

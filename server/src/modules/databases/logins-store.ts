@@ -20,11 +20,11 @@ export type LoginRole = { database: string; owner: string; login: string; passwo
  * The number of consecutive checks without a session after which a closed role certainly has none, because a session that is still signing
  * in is not visible yet.
  */
-const quietLooks = 2
-const lookMs = 100
+const requiredEmptyChecks = 2
+const checkIntervalMs = 100
 const closeTimeoutMs = 30_000
 
-/** The login roles of versions are named `<owner>_l<id>`. */
+/** Returns the name of a login role: `<owner>_l<id>`. `isLoginRole` checks whether a name has this form for this owner. */
 export const loginRoleName = (owner: string, id: number): string => `${owner}_l${id}`
 export const isLoginRole = (owner: string, name: string): boolean =>
   name.startsWith(`${owner}_l`) && /^\d+$/.test(name.slice(owner.length + 2))
@@ -38,6 +38,7 @@ export async function insertLogin(db: Db, row: typeof squidLogins.$inferInsert):
 export const selectLogins = (db: Db, squidId: number): Promise<LoginRow[]> =>
   db.select().from(squidLogins).where(eq(squidLogins.squidId, squidId)).orderBy(squidLogins.id)
 
+/** Returns the logins of all versions that are not closed. */
 export const selectOpenLogins = (db: Db): Promise<LoginRow[]> =>
   db.select().from(squidLogins).where(isNull(squidLogins.closedAt))
 
@@ -139,14 +140,14 @@ export async function replacePassword(cluster: Database, role: string, password:
 
 async function endSessions(cluster: Database, role: string): Promise<void> {
   const deadline = performance.now() + closeTimeoutMs
-  for (let quiet = 0; quiet < quietLooks;) {
+  for (let emptyChecks = 0; emptyChecks < requiredEmptyChecks;) {
     const ended = await cluster.pool.query(
       'select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = $1',
       [role],
     )
-    quiet = ended.rowCount === 0 ? quiet + 1 : 0
+    emptyChecks = ended.rowCount === 0 ? emptyChecks + 1 : 0
     if (performance.now() > deadline) throw new Error(`Sessions of ${role} do not end`)
-    if (quiet < quietLooks) await delay(lookMs)
+    if (emptyChecks < requiredEmptyChecks) await delay(checkIntervalMs)
   }
 }
 

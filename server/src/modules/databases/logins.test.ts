@@ -90,10 +90,10 @@ test('after a login is closed, no session writes with it, and the next login con
   await idle.query('create table blocks (height int primary key)')
   await writing.query('begin')
   await writing.query('insert into blocks values (1)')
-  const waits = inserting.query('insert into blocks select i from generate_series(2, 100000000) i').catch(String)
+  const insertError = inserting.query('insert into blocks select i from generate_series(2, 100000000) i').catch(String)
   // Simulates a program that signs in again whenever it has lost its connection.
   let isEnding = false
-  const again = (async () => {
+  const signInLoop = (async () => {
     while (!isEnding)
       await signIn(first).then(
         (client) => client.query('insert into blocks values (-1) on conflict do nothing').catch(() => undefined),
@@ -106,11 +106,11 @@ test('after a login is closed, no session writes with it, and the next login con
   expect(rows).toEqual([{ count: 0 }])
   await second.query('truncate blocks')
   for (const client of [idle, writing]) await expect(client.query('select 1')).rejects.toThrow()
-  expect(await waits).toContain('terminating connection')
+  expect(await insertError).toContain('terminating connection')
   await expect(signIn(first)).rejects.toThrow('is not permitted to log in')
   await logins.dropClosed(t.app, squidId)
   isEnding = true
-  await again
+  await signInLoop
   expect((await second.query('select count(*)::int from blocks')).rows).toEqual([{ count: 0 }])
   await expect(signIn(first)).rejects.toThrow()
 })
@@ -136,7 +136,7 @@ test('closing a login does not close the other logins, and a closed login is nev
   await logins.reconcile(t.app, t.app.databaseHosts.get('main'))
   await expect(signIn(one)).rejects.toThrow()
   await signIn(two)
-  const names = await logins.names(t.app, squidId)
+  const names = await logins.roleChecks(t.app, squidId)
   expect([one, two].map(({ user: name }) => [names.isLogin(name), names.isOpen(name)])).toEqual([
     [true, false],
     [true, true],

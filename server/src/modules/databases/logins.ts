@@ -63,8 +63,8 @@ async function close(app: App, squidId: number, isOf: (user: LoginUser) => boole
   if (!database) return false
   let wasOpen = false
   for (const row of await selectLogins(app.db, squidId)) {
-    // Closes the roles of logins that are marked as closed again: the worker that marked them may have ended before it closed the
-    // roles.
+    // If a login is marked as closed already, its role is closed again, because the worker that marked the login may have ended before
+    // it closed the role.
     if (!row.closedAt && !isOf(row)) continue
     await markClosed(app.db, row.id, app.clock.now())
     await closeLoginRole(clusterOf(app, database), loginRoleName(database.role, row.id))
@@ -100,7 +100,7 @@ const has = async (app: App, squidId: number, { workload, container }: LoginUser
   (await selectLogins(app.db, squidId)).some((row) => row.workload === workload && row.container === container)
 
 /** Returns functions that check whether a role is a login of one of the version's programs, and whether such a login is open. */
-async function names(
+async function roleChecks(
   app: App,
   squidId: number,
 ): Promise<{ isLogin: (name: string) => boolean; isOpen: (name: string) => boolean }> {
@@ -139,13 +139,13 @@ async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise
   const host = app.databaseHosts.get(database.server)
   let mustLimit = false
   for (const login of logins) {
-    const isNew = await openLoginRole(host.cluster, {
+    const needsLimit = await openLoginRole(host.cluster, {
       database: database.database,
       owner: database.role,
       login: loginRoleName(database.role, login.id),
       password: loginPasswordOf(app.sealer, login),
     })
-    mustLimit ||= isNew
+    mustLimit ||= needsLimit
   }
   if (mustLimit) await limitConnectionsOf(app, host)
 }
@@ -179,4 +179,4 @@ const maxConcurrent = 4
 type RenewedPassword = { squidId: number; oldPassword: string; password: string }
 
 /** Manages the logins of programs that write to the databases of versions. */
-export const logins = { add, open, close, dropClosed, areAllowed, has, names, reconcile, renewOwners }
+export const logins = { add, open, close, dropClosed, areAllowed, has, roleChecks, reconcile, renewOwners }

@@ -3,6 +3,7 @@ import type { App } from '../../app.ts'
 import type { Sealer } from '../../sealing/sealer.ts'
 import { selectSquidDatabase } from './database-store.ts'
 
+/** Returns a random password, in characters that need no escaping in URLs. */
 export const newPassword = (): string => randomBytes(24).toString('base64url')
 
 /** The context that binds a sealed password to its version and role. */

@@ -10,7 +10,7 @@ import {
   namesWithPrefix,
   selectAllDatabases,
 } from './database-store.ts'
-import { closeOtherDatabases } from './database.ts'
+import { restrictShoalDatabases } from './database.ts'
 import { logins } from './logins.ts'
 import { ownerWhileFull } from './measuring/writers-store.ts'
 import { ownerPasswordOf, readerPasswordOf } from './passwords.ts'
@@ -27,7 +27,7 @@ export async function restoreDatabases(app: App, restored: Set<string>): Promise
     try {
       await createMissingOn(app, host)
       await logins.reconcile(app, host)
-      const names = await closeOtherDatabases(app, host)
+      const names = await restrictShoalDatabases(app, host)
       restored.add(host.name)
       return names
     } catch (error) {
@@ -45,7 +45,7 @@ export async function restoreDatabases(app: App, restored: Set<string>): Promise
 /**
  * Creates databases and roles that are recorded in a row but do not exist, for example after the squids' Postgres was restored
  * from an older backup than the control plane. Such a database is empty, so its version must be deployed again.
- * `collectDatabases` drops databases without a row. Returns the ids of the versions.
+ * `dropOrphanedDatabases` drops databases without a row. Returns the ids of the versions.
  */
 export async function createMissingDatabases(app: App): Promise<number[]> {
   return (await onEveryHost(app.databaseHosts, (host) => createMissingOn(app, host))).flat()

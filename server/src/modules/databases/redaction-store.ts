@@ -8,7 +8,7 @@ import { squidDatabases, squidLogins } from './tables.ts'
 export type RedactionStamp = { squidId: number; orgId: number; stamp: string }
 
 /** Returns the stamps of versions. Omits deleted versions. */
-export async function selectHiddenStamps(db: Db, squidIds: number[]): Promise<RedactionStamp[]> {
+export async function selectRedactionStamps(db: Db, squidIds: number[]): Promise<RedactionStamp[]> {
   // Every write of a row changes its xmin, even if two writes have the same time. `org_stamps` is materialized, since otherwise
   // Postgres would read the secrets of an organization again for each of its versions.
   const { rows } = await db.execute<RedactionStamp>(sql`

@@ -8,7 +8,7 @@ import { parsePlan } from '../manifest/plan.ts'
 import { deleteSquid, insertSquid } from '../versions/store.ts'
 import { limitConnections } from './connections.ts'
 import { selectSquidDatabase } from './database-store.ts'
-import { collectDatabases, dropDatabase, ownerConnection, readerConnection, syncDatabase } from './database.ts'
+import { dropOrphanedDatabases, dropDatabase, ownerConnection, readerConnection, syncDatabase } from './database.ts'
 import { exportDatabase } from './export/export-database.ts'
 import { logins } from './logins.ts'
 import { observeDatabases } from './measuring/observe-databases.ts'
@@ -190,7 +190,7 @@ test('after a restore, missing databases are created on their server, and databa
   await t.app.database.pool.query('delete from squid_databases where squid_id = $1', [kept])
   expect(await restoreDatabases(t.app, new Set())).toBeInstanceOf(Array)
   expect(await existsOnSecond(await databaseOf(lost))).toBe(true)
-  expect(await collectDatabases(t.app)).toEqual([kept])
+  expect(await dropOrphanedDatabases(t.app)).toEqual([kept])
   expect(await existsOnSecond(name)).toBe(false)
 })
 

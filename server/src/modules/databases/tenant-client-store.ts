@@ -28,6 +28,7 @@ const newerSettings: [major: number, key: string, value: string][] = [[17, 'tran
 
 const connectTimeoutMs = 10_000
 
+/** A connection to the database of a tenant: the database, the role, and the name that `pg_stat_activity` shows. */
 export type TenantLogin = {
   database: string
   /** Default: Shoal's role. */

@@ -7,7 +7,7 @@ import { hasS3Server, startS3Server, type S3Server } from '../../../../scripts/s
 import { hours } from '../../clock.ts'
 import { multipartOf } from './testing/archive.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
-import { collectUploads } from './uploads.ts'
+import { removeUnusedArchives } from './uploads.ts'
 
 test('a deployment whose archive no longer exists fails with a message to deploy again', async () => {
   const t = await startDeployApp()
@@ -54,10 +54,10 @@ describe.skipIf(!hasS3Server())('archives in S3', () => {
     expect(await t.withWorker(() => d.deployAndWait())).toMatchObject({ status: 'OK' })
     expect(readdirSync(t.app.config.dataDir)).not.toContain('uploads')
     expect(await t.app.artifacts.list()).toHaveLength(1)
-    await collectUploads(t.app)
+    await removeUnusedArchives(t.app)
     expect(await t.app.artifacts.list()).toHaveLength(1)
     t.time.advance(hours(25))
-    await collectUploads(t.app)
+    await removeUnusedArchives(t.app)
     expect(await t.app.artifacts.list()).toEqual([])
   })
 

@@ -39,7 +39,7 @@ async function listOf(content: Buffer | null): Promise<FileList> {
   return JSON.parse(json.toString('utf8')) as FileList
 }
 
-/** Returns the files that differ, by path. */
+/** Returns the files that differ, sorted by path, and the number of the others. */
 export function compareFiles(before: FileList, after: FileList): Omit<DeploymentChanges, 'against'> {
   const earlier = new Map(before.files.map((file) => [file.path, file]))
   const later = new Map(after.files.map((file) => [file.path, file]))

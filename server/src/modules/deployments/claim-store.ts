@@ -27,7 +27,7 @@ const isStillClaimed = ({ id, attempt }: ClaimedDeployment) =>
 
 const superseded = ({ id }: ClaimedDeployment) => new SupersededError(`Deployment ${id} was claimed by another worker`)
 
-/** @throws SupersededError */
+/** Changes the row of a deployment that this worker has claimed, and returns the new row. @throws SupersededError */
 export async function updateClaimed(
   db: Db,
   claimed: ClaimedDeployment,

@@ -39,7 +39,7 @@ test('a deployment that needs more connections than are free fails with advice; 
   }
 })
 
-test('high connection usage is logged once per episode and exported to Prometheus', async () => {
+test('high connection usage is logged once until it has dropped, and the number of connections is exported to Prometheus', async () => {
   const checkConnections = createConnectionCheck(t.app)
   const [counts] = await servers.connections(t.app)
   const { open, max } = counts ?? { open: 0, max: 0 }

@@ -17,7 +17,7 @@ export async function fail(context: StepContext, failure: DeployFailure): Promis
   const hasPrefix = failure.message.startsWith(newCodePrefix)
   if (isSwitched && !hasPrefix) failure.message = `${newCodePrefix} ${failure.message}`
   await context.saveNotes({ failure: { kind: failure.kind, message: failure.message } })
-  // A move that could not undo its changes, such as one that too many workers began.
+  // The target is still set if a move could not undo its changes, for example because too many workers stopped during it.
   if (deployment.notes.move) await context.change((tx) => servers.moves.setTarget(tx, deployment.squidId, null))
   await cleanUp(context)
   // An earlier worker may have logged the reason before it died.
@@ -64,12 +64,14 @@ async function dropNeverDeployed(context: StepContext): Promise<boolean> {
   }
 }
 
+/** Removes the unpacked archive of the deployment, if it has one. */
 export async function removeTree({ app, deployment }: StepContext): Promise<void> {
   if (deployment.uploadId) await app.builder.removeTree(treeKey(deployment.id))
 }
 
 type DeploymentOutcome = { status: 'OK' } | { failed: DeployFailure['kind']; failureReason: string }
 
+/** Writes the pending log lines, and records the end of the deployment. With `isDropped`, deletes the row of the version too. */
 export async function finish(context: StepContext, outcome: DeploymentOutcome, isDropped = false): Promise<void> {
   await context.journal.flush()
   await advance(

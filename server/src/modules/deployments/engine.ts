@@ -2,7 +2,7 @@ import type { WorkerApp } from '../../app.ts'
 import { lockSpaces, openLocks, type Lock, type Locks } from '../../db/leases.ts'
 import { notificationsOf } from '../../db/notifications.ts'
 import { measured } from '../../health/loops.ts'
-import { createRedactorSource } from '../databases/index.ts'
+import { createRedactorLookup } from '../databases/index.ts'
 import { createSnapshotReader } from './runtime-snapshot.ts'
 import { runDeployment, type Worker } from './run-deployment.ts'
 import type { EngineIntervals } from './step.ts'
@@ -11,6 +11,7 @@ import { deploymentsChannel, listUnfinished } from './store.ts'
 /** The maximum number of deployments that one worker runs concurrently; they spend most of their time waiting. */
 const maxConcurrent = 32
 
+/** The deploy engine of one worker. */
 export type Engine = {
   /** One lock per version; the reconcile loop of this worker uses the same locks. */
   locks: Locks
@@ -27,7 +28,7 @@ export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine 
     app,
     intervals,
     snapshots: createSnapshotReader(app.runtime),
-    redactors: createRedactorSource(app),
+    redactors: createRedactorLookup(app),
   }
   const locks = openLocks(app.database, lockSpaces.deployments)
   let sweeping: Promise<void> | null = null

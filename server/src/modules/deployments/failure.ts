@@ -4,7 +4,7 @@ import { InvalidManifest, UnknownSecrets } from '../manifest/index.ts'
 
 export type FailureKind = Exclude<DeploymentFailure, 'NO'>
 
-/** An error that ends a deployment. Its message tells users what failed and what to do. */
+/** An error that ends a deployment. Its message says what failed and what users can do. */
 export class DeployFailure extends Error {
   override name = 'DeployFailure'
   readonly kind: FailureKind

@@ -32,7 +32,7 @@ const deployFailing = async (squid: TestSquid, options = {}): Promise<Deployment
   return deployment
 }
 
-describe('each kind of failure tells the user what to do', () => {
+describe('the message of each kind of failure says what the user can do', () => {
   test.each([
     ['REQUIRED_SOURCE_FILE_INVALID', 'manifest', { manifest: { deploy: {} } }, '"deploy.processor" is required'],
     ['REQUIREMENTS', 'secrets', { env: { A: '${{ secrets.MISSING }}' } }, 'sqd secrets set MISSING <value> -o'],
@@ -72,7 +72,7 @@ describe('each kind of failure tells the user what to do', () => {
   })
 
   test('UNEXPECTED for an internal error, with the id of the deployment and without internal details', async () => {
-    // The archive is replaced before a worker reads it.
+    // No worker runs while the archive is replaced.
     await worker.close()
     const deployment = await d.deploy({ build: { prints: ['only here'] } }, { name: 'lost' })
     // The archive exists, but cannot be read: a link to itself.

@@ -10,7 +10,10 @@ export async function saveFiles(db: Db, deploymentId: number, content: Buffer): 
     .onConflictDoUpdate({ target: deploymentFiles.deploymentId, set: { content } })
 }
 
-/** Returns the list of a deployment of this organization; a rollback has the files of the deployment that it restored. */
+/**
+ * Returns the gzipped list of files of a deployment; null if the organization has no such deployment. `content` is null if no list is
+ * recorded. A rollback has the files of the deployment that it restored.
+ */
 export async function selectFiles(
   db: Db,
   orgId: number,
@@ -27,7 +30,7 @@ export async function selectFiles(
   return row ?? null
 }
 
-/** Returns the last successful deployment of the version before `id` whose files are recorded. */
+/** Returns the id of the last successful deployment of the version before `id` whose files are recorded; null if there is none. */
 export async function selectDeploymentBefore(db: Db, squidId: number, id: number): Promise<number | null> {
   const [row] = await db
     .select({ id: deployments.id })

@@ -4,6 +4,7 @@ import { and, desc, eq, inArray, notInArray, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import { images, squidImages } from './tables.ts'
 
+/** An image that a version keeps for rollbacks. */
 export type KeptImage = typeof squidImages.$inferSelect
 
 /** Records the image, so that it is removed when no version uses it. */
@@ -57,6 +58,7 @@ export async function orgsWithUnusedImages(db: Db): Promise<number[]> {
   return rows.map((row) => row.orgId)
 }
 
+/** Returns the organization's images that no version runs or keeps. */
 export async function unusedImagesOf(db: Db, orgId: number): Promise<string[]> {
   const rows = await db
     .select({ image: images.image })

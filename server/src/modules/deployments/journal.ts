@@ -23,6 +23,7 @@ export type Journal = {
 
 /** The maximum number of output lines that the log of a deployment keeps. */
 export const maxOutputLines = 20_000
+/** The maximum length of a line. */
 const maxCharacters = 4_000
 const flushMs = 150
 const batchSize = 1_000
@@ -30,6 +31,7 @@ const batchSize = 1_000
 /** `redactor` is called only when lines are written, because it must know the secrets that their programs received. */
 type JournalOptions = { db: Db; clock: Clock; deploymentId: number; redactor: () => Promise<Redactor> }
 
+/** Opens a writer that continues the log after its last line. */
 export async function openJournal({ db, clock, deploymentId, redactor }: JournalOptions): Promise<Journal> {
   let seq = await nextLogSeq(db, deploymentId)
   let remaining = maxOutputLines - seq

@@ -4,7 +4,7 @@ import { deploymentLogs } from './tables.ts'
 
 export type LogRow = typeof deploymentLogs.$inferSelect
 
-/** Returns the number of the next line. */
+/** Returns the number of the next line; 0 for an empty log. */
 export async function nextLogSeq(db: Db, deploymentId: number): Promise<number> {
   const [row] = await db
     .select({ last: max(deploymentLogs.seq) })
@@ -13,7 +13,7 @@ export async function nextLogSeq(db: Db, deploymentId: number): Promise<number> 
   return (row?.last ?? -1) + 1
 }
 
-/** @throws Error when another worker has written lines with these numbers */
+/** Adds lines to the log of a deployment. @throws Error when another worker has written lines with these numbers */
 export async function appendLogs(db: Db, rows: LogRow[]): Promise<void> {
   await db.insert(deploymentLogs).values(rows)
 }
@@ -27,7 +27,7 @@ export function listLogs(db: Db, deploymentId: number, after = 0): Promise<LogRo
     .orderBy(asc(deploymentLogs.seq))
 }
 
-/** Returns the last `limit` lines of each deployment. */
+/** Returns the last `limit` lines of each deployment, ordered by deployment and line. */
 export async function listLastLogs(db: Db, deploymentIds: number[], limit: number) {
   if (deploymentIds.length === 0) return []
   const { rows } = await db.execute<{

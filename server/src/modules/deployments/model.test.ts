@@ -2,7 +2,7 @@ import type { Deployment } from '@shoal/contract'
 import fc from 'fast-check'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { collectDatabases, ownerConnection } from '../databases/index.ts'
+import { dropOrphanedDatabases, ownerConnection } from '../databases/index.ts'
 import { listDesired } from '../versions/index.ts'
 import { minutes } from '../../clock.ts'
 import { connect } from '../../db/database.ts'
@@ -46,6 +46,7 @@ const flaws: Record<Flaw, TestSquid> = {
   api: { api: { ends: { afterMs: 5, exitCode: 1 } } },
   processor: { processors: { processor: { ends: { afterMs: 5, outOfMemory: true } } } },
 }
+/** When a worker is killed: before or after its write number `call` (see `KillPoint`); null: not at all. */
 type Kill = { call: number; when: 'before' | 'after' } | null
 
 let lastCode = 0
@@ -263,7 +264,7 @@ async function compare(model: Model, real: Real): Promise<void> {
     expect(new Set(containers.map((o) => o.workload)).size).toBe(version.isRunning ? 1 : 0)
     if (version.isRunning) await checkData(squid.id, version)
   }
-  expect(await collectDatabases(t.app)).toEqual([])
+  expect(await dropOrphanedDatabases(t.app)).toEqual([])
   // The reconcile loop finds no drift either.
   expect(driftedVersions(snapshotOf(observations), await listDesired(t.app.db))).toEqual([])
 }

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { minutes } from '../../clock.ts'
 import { until } from '../../testing/until.ts'
 import { isProcessor } from '../containers.ts'
-import { collectDatabases, ownerConnection, selectSquidDatabase } from '../databases/index.ts'
+import { dropOrphanedDatabases, ownerConnection, selectSquidDatabase } from '../databases/index.ts'
 import { startSecondServer, type SecondServer } from '../databases/testing/second-server.ts'
 import { openWorkload, selectSquid } from '../versions/index.ts'
 import { listLogs } from './log-store.ts'
@@ -70,7 +70,7 @@ async function find({ orgId, id: deploymentId }: DeploymentRow): Promise<Deploym
   return found.deployment
 }
 /** Waits until the log of the deployment has a line that begins with `text`. */
-async function lineOf(deployment: DeploymentRow, text: string): Promise<void> {
+async function untilLine(deployment: DeploymentRow, text: string): Promise<void> {
   for (;;) {
     const { finishedAt } = await find(deployment)
     const lines = await linesOf(deployment)
@@ -104,11 +104,11 @@ async function expectOnSource(deployment: DeploymentRow, reason: string): Promis
   expect(await portOf()).not.toBe(String(second.port))
   await query('insert into blocks values (-1)')
   await second.proxy.start().catch(() => undefined)
-  await collectDatabases(t.app)
+  await dropOrphanedDatabases(t.app)
   expect(await hasDatabase('second')).toBe(false)
 }
 
-test('a running version is moved: its api responds throughout, one processor runs at a time, and its data is there', async () => {
+test('a running version is moved: its api responds throughout, one processor runs at a time, and its data is kept', async () => {
   await query('create table blocks as select i as height from generate_series(1, 1000) i')
   const cost = await moveRequests.measure(t.app, id, 'second')
   expect(cost.awayMs).toBeGreaterThan(0)
@@ -131,7 +131,7 @@ test('a running version is moved: its api responds throughout, one processor run
   expect(lines.join('\n')).toMatch(/The database is on "second"\. No processor ran for [\d.]+ s\./)
   expect((await d.api.squids.get(reference())).tags.map((tag) => tag.name)).toContain('live')
   expect(await moveRequests.start(t.app, id, to)).toBeNull()
-  // And back.
+  // Moves the database back.
   const back = await moveRequests.start(t.app, id, { to: 'main', estimateMs: null })
   await d.waitForEnd({ id: back?.id ?? 0 })
   expect(await query('select count(*)::int as n from blocks')).toEqual([{ n: 1000 }])
@@ -155,7 +155,7 @@ test('a second request follows the first, and the version can neither be deploye
 test('if the target does not respond during the copy, the version runs on the source again', async () => {
   await query('create table blocks as select i as height from generate_series(1, 500000) i')
   const deployment = await start()
-  await lineOf(deployment, 'Moving the database')
+  await untilLine(deployment, 'Moving the database')
   await second.proxy.stop()
   await expectOnSource(deployment, '')
 })
@@ -166,7 +166,7 @@ test('if the source could have been written to before the switch, the version ru
   // The switch waits this long for the next generation, so that the lock is lost before it.
   worker = t.startWorker(t.app, { healthyForMs: 10_000 })
   const deployment = await start()
-  await lineOf(deployment, 'The copy is equal')
+  await untilLine(deployment, 'The copy is equal')
   await t.app.database.pool.query(
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and application_name = 'shoal move'`,
     [(await row())?.database],
@@ -174,7 +174,7 @@ test('if the source could have been written to before the switch, the version ru
   await expectOnSource(deployment, '')
 })
 
-test('a database with an object that cannot be copied stays, and its processors are not stopped', async () => {
+test('a database with an object that cannot be copied is not moved, and its processors are not stopped', async () => {
   await query('create table blocks (height int) partition by range (height)')
   await query('create table part partition of blocks default')
   const deployment = await start()
@@ -192,7 +192,7 @@ test.each([
   await worker.close()
   worker = t.startWorker(t.app, intervals)
   const deployment = await start()
-  await lineOf(deployment, line)
+  await untilLine(deployment, line)
   await worker.close()
   expect(await row()).toMatchObject({ server })
   worker = t.startWorker()

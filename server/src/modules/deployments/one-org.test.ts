@@ -1,7 +1,7 @@
 import { createSimRuntime } from '@shoal/runtime'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { claimHost } from '../../installation/host-claim.ts'
-import { limitOrgs } from './one-org.ts'
+import { limitToOneOrg } from './one-org.ts'
 import { systemAction } from './system-action.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
 
@@ -18,7 +18,7 @@ afterEach(() => t?.close())
 async function startOnSharedNetwork(isAllowed = false): Promise<string[]> {
   await claimHost(t.app)
   const config = { ...t.app.config, SHOAL_ALLOW_SHARED_NETWORK: isAllowed }
-  return await limitOrgs({ ...t.app, config, runtime: createSimRuntime({ sharesNetwork: true }) })
+  return await limitToOneOrg({ ...t.app, config, runtime: createSimRuntime({ sharesNetwork: true }) })
 }
 
 const refusal = {
@@ -67,7 +67,7 @@ test('several organizations can deploy if the operator allows it, or if squids d
   await second.deploy()
   await startOnSharedNetwork()
   await expect(second.deploy()).rejects.toMatchObject(refusal)
-  expect(await limitOrgs(t.app)).toEqual([])
+  expect(await limitToOneOrg(t.app)).toEqual([])
   await second.deploy()
 })
 

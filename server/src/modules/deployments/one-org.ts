@@ -10,7 +10,7 @@ import { listOrgsWithSquids } from '../versions/index.ts'
  * record applies to every process of the installation, even while no worker runs.
  * @returns warnings for the operator
  */
-export async function limitOrgs({ config, db, runtime }: WorkerApp): Promise<string[]> {
+export async function limitToOneOrg({ config, db, runtime }: WorkerApp): Promise<string[]> {
   const isForOneOrg = runtime.sharesNetwork && !config.SHOAL_ALLOW_SHARED_NETWORK
   await setForOneOrg(db, isForOneOrg)
   if (!isForOneOrg) return []
@@ -35,7 +35,7 @@ export async function otherOrgRefusal(db: Db, orgId: number): Promise<string | n
 const oneOrgOnly =
   'This installation runs squids of one organization only, and another one already uses it: its host cannot give each version its own network. Its operator can run the server as root on a host with iproute2 and nftables, or as another user with bubblewrap, passt and nftables, or set SHOAL_ALLOW_SHARED_NETWORK=1 if the organizations trust each other.'
 
-/** @throws Refusal 405 with the text of `otherOrgRefusal` */
+/** Checks that the organization may start new code. @throws Refusal 405 with the text of `otherOrgRefusal` */
 export async function checkOnlyOrg(db: Db, orgId: number): Promise<void> {
   const reason = await otherOrgRefusal(db, orgId)
   if (reason) throw refuse('ONE_ORGANIZATION_ONLY', reason)

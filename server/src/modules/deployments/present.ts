@@ -47,11 +47,11 @@ export async function presentDeployments(
     deploymentsWithKeptImage(db, ids),
     hasLogs ? listLastLogs(db, ids, listLogLines) : [],
   ])
-  const stepsOf = Map.groupBy(steps, (step) => step.deploymentId)
-  const linesOf = Map.groupBy(lines, (line) => line.deploymentId)
+  const stepsById = Map.groupBy(steps, (step) => step.deploymentId)
+  const linesById = Map.groupBy(lines, (line) => line.deploymentId)
   return found.map((f) => {
     const { id } = f.deployment
-    const parts = { steps: stepsOf.get(id) ?? [], logs: linesOf.get(id) ?? [], isImageKept: keptIds.has(id) }
+    const parts = { steps: stepsById.get(id) ?? [], logs: linesById.get(id) ?? [], isImageKept: keptIds.has(id) }
     return present(f, org, clock.now(), parts)
   })
 }

@@ -33,7 +33,7 @@ export async function withOwnLogins(
   return { ...workload, containers }
 }
 
-/** True if processors can have their own logins. Otherwise explains the consequences in the log of the deployment. */
+/** Returns whether processors can have their own logins. If not, explains the consequences in the log of the deployment. */
 export async function allowsLogins({ app, journal, deployment }: StepContext): Promise<boolean> {
   if (await logins.areAllowed(app, deployment.squidId)) return true
   journal.warn(
@@ -66,7 +66,7 @@ export async function closeMissingLogins(
 /** Creates new logins for processors whose login was closed, and stores them in the version's row. Returns the workload to apply. */
 export async function renewLogins(app: WorkerApp, squidId: number, workload: Workload): Promise<Workload> {
   if (app.runtime.ownsHost) return workload
-  const { isLogin, isOpen } = await logins.names(app, squidId)
+  const { isLogin, isOpen } = await logins.roleChecks(app, squidId)
   const closed = workload.containers.filter(({ env: { DB_USER = '' } }) => isLogin(DB_USER) && !isOpen(DB_USER))
   if (closed.length === 0) return workload
   return await app.db.transaction(async (tx) => {

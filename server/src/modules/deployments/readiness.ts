@@ -1,6 +1,6 @@
 import type { ContainerSpec, Endpoint, LastRun, Observation, Workload } from '@shoal/runtime'
 import { isHasura, isInit, isServer, metricsPort } from '../containers.ts'
-import { type ApiProbe, requestContainer, serverProbeOf, hasFinished, isCrash } from '../observing/index.ts'
+import { type ApiProbe, requestContainer, serverProbeOf, retryUnlessFinished, isCrash } from '../observing/index.ts'
 import { minutes } from '../../clock.ts'
 import { crashMessage } from './crash-message.ts'
 import { DeployFailure } from './failure.ts'
@@ -153,10 +153,10 @@ async function checkFinished(
   report: WaitReport,
 ): Promise<PendingContainer | null> {
   const { workload, container, lastRun } = observation
-  await report.programEnded(observation, `${container} ended with exit code ${lastRun?.exitCode ?? 'unknown'}.`)
+  await report.reportEnd(observation, `${container} ended with exit code ${lastRun?.exitCode ?? 'unknown'}.`)
   // In a new generation every run before the last one crashed.
   const ended = { workload, container, crashesInARow: lastRun?.ordinal ?? 0 }
-  const isDone = await hasFinished(context.app.runtime, ended, () => false)
+  const isDone = await retryUnlessFinished(context.app.runtime, ended, () => false)
   return isDone ? null : pendingOf(observation, 'It ended and is being restarted.')
 }
 
@@ -165,7 +165,7 @@ async function checkCrashes(context: StepContext, observation: Observation, stat
   const { container, lastRun } = observation
   if (!lastRun || !isCrash(lastRun.how)) return
   await failIfCrashing(context, observation, countSameCrashes(state.crashes, container, lastRun))
-  await state.report.programEnded(observation, `${container} ${crashMessage(observation)}. It is being restarted.`)
+  await state.report.reportEnd(observation, `${container} ${crashMessage(observation)}. It is being restarted.`)
 }
 
 /** Returns the record of the current run of a container; starts a new one when the run has changed. */

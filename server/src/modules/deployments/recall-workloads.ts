@@ -2,7 +2,7 @@ import { mapConcurrently } from '@shoal/runtime'
 import type { WorkerApp } from '../../app.ts'
 import { listDesired, openWorkload, selectSquid } from '../versions/index.ts'
 
-const concurrency = 8
+const maxConcurrent = 8
 
 /**
  * Reports the desired state of each version to the runtime: earlier workers applied it, and since then, the host's own state may have been
@@ -10,7 +10,7 @@ const concurrency = 8
  */
 export async function recallWorkloads({ db, sealer, runtime, log }: WorkerApp, signal: AbortSignal): Promise<void> {
   if (!runtime.recall) return
-  await mapConcurrently(await listDesired(db), concurrency, async ({ id, hasWorkload }) => {
+  await mapConcurrently(await listDesired(db), maxConcurrent, async ({ id, hasWorkload }) => {
     const squid = hasWorkload && !signal.aborted ? await selectSquid(db, id) : null
     if (!squid?.sealedWorkload) return
     try {

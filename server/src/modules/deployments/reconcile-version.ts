@@ -26,7 +26,7 @@ export async function reconcileVersion(engine: EngineContext, squidId: number): 
     const workload = await renewLogins(app, squidId, openWorkload(app.sealer, squidId, squid.sealedWorkload))
     await openOnlyLogins(app, squidId, workload.id)
     await app.runtime.apply(workload)
-    // Only now, because abandoned programs start again immediately, with the environment that was applied.
+    // Abandons them only now, because abandoned programs start again immediately, with the environment that was applied.
     for (const container of lost) await app.runtime.abandon(workload.id, container)
   } else await openOnlyLogins(app, squidId, null)
   if (!app.runtime.ownsHost) await logins.dropClosed(app, squidId)

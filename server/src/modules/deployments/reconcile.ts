@@ -4,7 +4,7 @@ import type { Db } from '../../db/database.ts'
 import { every } from '../../db/every.ts'
 import { measured } from '../../health/loops.ts'
 import { runAsLeader, type LeaderHandle, type Locks } from '../../db/leases.ts'
-import { collectDatabases, restoreDatabases } from '../databases/index.ts'
+import { dropOrphanedDatabases, restoreDatabases } from '../databases/index.ts'
 import { parseWorkloadId, workloadIdOf } from '../manifest/index.ts'
 import { containerNames } from '../containers.ts'
 import { countSquids, deleteSquid, listDesired, selectSquid } from '../versions/index.ts'
@@ -25,11 +25,11 @@ import {
   squidsInProgress,
 } from './store.ts'
 
-/** Databases of deleted versions are removed once in this many rounds. */
+/** Databases and rows that deletions left are removed once in this many rounds. */
 const databasesEveryRounds = 20
 /** The time limit for one version, so that a container that cannot be removed does not delay other versions. */
 const reconcileTimeoutMs = 60_000
-const concurrency = 4
+const maxConcurrent = 4
 /** The time after a failed deletion of a version before the next attempt. */
 const retryDeletionMs = minutes(1)
 
@@ -52,14 +52,14 @@ export function startReconcile(worker: Worker, locks: Locks): LeaderHandle {
         await removeNeverDeployed(app)
         await removeTenantsOfDeletedOrgs(app)
         warnOfOpenDatabases(app, await restoreDatabases(app, restoredServers))
-        await collectDatabases(app)
+        await dropOrphanedDatabases(app)
       }
     })
     await every(signal, { ms: intervals.reconcileMs, onError }, runRound)
   })
 }
 
-/** One round over all versions. */
+/** Reconciles all versions once, except those with a deployment in progress. */
 export async function reconcile(worker: Worker, locks: Locks, stopping: AbortSignal): Promise<void> {
   const { app } = worker
   // The snapshot is taken before the rows are read, so every version in it has a row unless it was deleted.
@@ -72,7 +72,7 @@ export async function reconcile(worker: Worker, locks: Locks, stopping: AbortSig
   const work = async () => {
     for (const id of queue) if (!stopping.aborted) await reconcileIfIdle(worker, locks, id, stopping)
   }
-  await Promise.all(Array.from({ length: concurrency }, work))
+  await Promise.all(Array.from({ length: maxConcurrent }, work))
 }
 
 /** Returns the versions with an undesired container or without a desired one. */
@@ -109,7 +109,7 @@ async function reconcileIfIdle(worker: Worker, locks: Locks, squidId: number, st
   }
 }
 
-/** Removes rows of failed first deployments, including those of earlier releases; `collectDatabases` removes the databases. */
+/** Removes rows of failed first deployments, including those of earlier releases; `dropOrphanedDatabases` removes the databases. */
 export async function removeNeverDeployed(app: WorkerApp): Promise<void> {
   for (const { id, orgId } of await listNeverDeployed(app.db))
     await app.db.transaction(async (tx) => {

@@ -19,6 +19,7 @@ import { selectRecentDelete, selectDuplicate, selectUnfinished, type DeploymentR
 const repeatWindowMs = minutes(1)
 const maxTags = 50
 
+/** An action on a version that a user requests. `reference` is `name@slot` or `name:tag`. */
 export type Action = { reference: string } & (
   | { type: 'RESTART' | 'HIBERNATE' | 'DELETE' }
   | { type: 'SET_TAG' | 'REMOVE_TAG'; tag: string }

@@ -5,7 +5,7 @@ import { deployments } from './tables.ts'
 
 /**
  * Deletes deployments that finished before `at`, with their logs and steps. Keeps the last one of each version, and those whose image
- * is kept for a rollback.
+ * is kept for a rollback. Returns the number of deleted deployments.
  */
 export async function deleteDeploymentsBefore(db: Db, at: Date): Promise<number> {
   const old = sql`finished_at < ${at.toISOString()}

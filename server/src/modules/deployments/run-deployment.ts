@@ -2,7 +2,7 @@ import { ClusterUnreachable } from '@shoal/runtime'
 import type { WorkerApp } from '../../app.ts'
 import type { Lock } from '../../db/leases.ts'
 import { isUnavailable } from '../../db/unavailable.ts'
-import type { RedactorSource } from '../databases/index.ts'
+import type { RedactorLookup } from '../databases/index.ts'
 import { selectSquid } from '../versions/index.ts'
 import { addNotes, claim, finishedSteps, lockClaimed, SupersededError } from './claim-store.ts'
 import { fail, finish, removeTree } from './end-deployment.ts'
@@ -17,11 +17,12 @@ import { selectOrg, type DeploymentRow } from './store.ts'
 /** When more workers than this have stopped during a deployment, the deployment itself is considered the cause. */
 const maxAttempts = 30
 
+/** The parts of a worker that its deployments share. */
 export type Worker = {
   app: WorkerApp
   intervals: EngineIntervals
   snapshots: SnapshotReader
-  redactors: RedactorSource
+  redactors: RedactorLookup
 }
 
 /**
@@ -52,7 +53,7 @@ export async function runDeployment(worker: Worker, id: number, lock: Lock, stop
     await finish(context, { status: 'OK' })
   } catch (error) {
     // An unavailable database or cluster does not fail the deployment: a worker resumes it when the database or cluster responds.
-    if (releaseSignal.aborted || error instanceof SupersededError || isAway(error)) throw error
+    if (releaseSignal.aborted || error instanceof SupersededError || isOutage(error)) throw error
     const failureContext = { orgCode: org.code, deploymentId: id }
     const expected = failureOf(error, failureContext)
     if (!expected) app.log.error({ err: error, deploymentId: id }, 'deployment failed')
@@ -63,7 +64,7 @@ export async function runDeployment(worker: Worker, id: number, lock: Lock, stop
   }
 }
 
-const isAway = (error: unknown): boolean => isUnavailable(error) || error instanceof ClusterUnreachable
+const isOutage = (error: unknown): boolean => isUnavailable(error) || error instanceof ClusterUnreachable
 
 async function runSteps(context: StepContext, releaseSignal: AbortSignal): Promise<void> {
   const { app, deployment, journal } = context

@@ -13,7 +13,7 @@ import { pause, pollUntil } from './wait.ts'
 
 /** The maximum number of attempts at a step that fails because of an internal error. */
 const maxStepRuns = 3
-/** How often the deadline is checked. */
+/** The interval at which the deadline is checked. */
 const deadlineCheckMs = 100
 
 /** Runs a step, with retries, until it succeeds, fails permanently or exceeds its deadline. */
@@ -71,7 +71,7 @@ export async function runStep(
 
 /** Waits until the cluster responds. */
 async function waitForCluster(context: StepContext): Promise<void> {
-  const isBack = () =>
+  const isResponding = () =>
     context.engine.snapshots().then(
       () => true as const,
       (error: unknown) => {
@@ -79,26 +79,26 @@ async function waitForCluster(context: StepContext): Promise<void> {
         throw error
       },
     )
-  await waitUntilBack(context, isBack, ['The cluster does not respond.', 'The cluster responds again'])
+  await waitUntilResponding(context, isResponding, ['The cluster does not respond.', 'The cluster responds again'])
 }
 
 /** Waits until the Postgres server with the version's database responds. `problem`: what `servers.unavailable` returned. */
 async function waitForServer(context: StepContext, problem: string): Promise<void> {
-  const isBack = async (): Promise<true | null> =>
+  const isResponding = async (): Promise<true | null> =>
     (await servers.unavailable(context.app, context.deployment.squidId)) === null ? true : null
-  await waitUntilBack(context, isBack, [problem, 'The Postgres server responds again'])
+  await waitUntilResponding(context, isResponding, [problem, 'The Postgres server responds again'])
 }
 
 /** Waits, logs a message before and after, and extends the step's deadline by the duration of the wait. */
-async function waitUntilBack(
+async function waitUntilResponding(
   context: StepContext,
-  isBack: () => Promise<true | null>,
+  isResponding: () => Promise<true | null>,
   [before, after]: [string, string],
 ): Promise<void> {
   const { app, intervals, journal, signal } = context
   const since = app.clock.now().getTime()
   journal.warn(`${before} The deployment continues when it does.`)
-  await pollUntil(isBack, intervals.retryMs, signal)
+  await pollUntil(isResponding, intervals.retryMs, signal)
   journal.info(after)
   const { deadlineAt } = context.deployment
   const waitedMs = app.clock.now().getTime() - since
@@ -141,7 +141,10 @@ function setSignal(context: StepContext, signal: AbortSignal): void {
   context.engine = { ...context.engine, signal }
 }
 
-/** Updates the row and, in the same transaction, the last deployment on the version's row; with `isDropped` deletes the version. */
+/**
+ * Updates the row of the deployment and, in the same transaction, the last deployment on the version's row; with `isDropped`, deletes the
+ * version instead. `writeMore` runs in this transaction.
+ */
 export async function advance(
   context: StepContext,
   change: Partial<DeploymentRow>,

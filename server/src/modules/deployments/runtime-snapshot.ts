@@ -7,8 +7,9 @@ export type RuntimeSnapshot = {
   containersOf: (workload: WorkloadId) => Observation[]
   /** The generations of the version that have containers. */
   generationsOf: (squidId: number) => WorkloadId[]
+  /** All workloads that have containers. */
   workloads: WorkloadId[]
-  /** Returns the containers whose host does not respond. */
+  /** The containers whose host does not respond. */
   lost: Observation[]
 }
 

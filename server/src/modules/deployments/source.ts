@@ -13,6 +13,7 @@ export type Source = {
   plan: SquidPlan
   packageJson: Record<string, unknown>
   image: string | null
+  /** 0 if the deployment runs the version's current image. */
   imageBytes: number
 }
 

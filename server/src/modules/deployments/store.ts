@@ -14,11 +14,13 @@ export type NewDeployment = typeof deployments.$inferInsert
 /** The Postgres channel (LISTEN/NOTIFY) that is notified when a deployment waits for a worker. */
 export const deploymentsChannel = 'shoal_deployments'
 
+/** Returns the row of the organization; null if it does not exist. */
 export async function selectOrg(db: Db, orgId: number) {
   const [org] = await db.select().from(orgs).where(eq(orgs.id, orgId))
   return org ?? null
 }
 
+/** Inserts a deployment, and notifies workers when the transaction commits. */
 export async function insertDeployment(db: Db, deployment: NewDeployment): Promise<DeploymentRow> {
   const [row] = await db.insert(deployments).values(deployment).returning()
   if (!row) throw new Error('The deployment was not inserted')
@@ -48,6 +50,7 @@ export async function selectDuplicate(
   return row ?? null
 }
 
+/** Returns a deployment, in progress or ended, of an identical request; null if there is none. */
 export async function selectByRequestKey(db: Db, requestKey: string): Promise<DeploymentRow | null> {
   const [row] = await db.select().from(deployments).where(eq(deployments.requestKey, requestKey)).limit(1)
   return row ?? null
@@ -78,6 +81,7 @@ export async function selectRecentDelete(
   return row ?? null
 }
 
+/** Returns the deployment of the version that is in progress; null if there is none. */
 export async function selectUnfinished(db: Db, squidId: number): Promise<DeploymentRow | null> {
   const [row] = await db
     .select()
@@ -110,7 +114,7 @@ export async function listNeverDeployed(db: Db): Promise<{ id: number; orgId: nu
   return rows
 }
 
-/** Returns unfinished deployments, oldest first. */
+/** Returns the oldest 500 unfinished deployments, oldest first. */
 export function listUnfinished(db: Db): Promise<{ id: number; squidId: number }[]> {
   return db
     .select({ id: deployments.id, squidId: deployments.squidId })
@@ -127,6 +131,7 @@ export type DeploymentWithUser = {
 
 const withUser = { deployment: deployments, user: { id: users.id, email: users.email, fullName: users.fullName } }
 
+/** Returns the deployment with the user who requested it; null if the organization has no such deployment. */
 export async function selectDeployment(db: Db, orgId: number, id: number): Promise<DeploymentWithUser | null> {
   const [row] = await db
     .select(withUser)
@@ -136,6 +141,7 @@ export async function selectDeployment(db: Db, orgId: number, id: number): Promi
   return row ?? null
 }
 
+/** Which deployments to list: `beforeId` selects those with a lower id. */
 export type ListFilter = { squidId?: number; isInProgress: boolean; beforeId?: number; limit: number }
 
 /** Returns deployments, newest first. */
@@ -158,6 +164,7 @@ export function listDeployments(db: Db, orgId: number, filter: ListFilter): Prom
 
 export type StepRow = typeof deploymentSteps.$inferSelect
 
+/** Returns the steps that have begun, ordered by deployment and number. */
 export function listSteps(db: Db, deploymentIds: number[]): Promise<StepRow[]> {
   return db
     .select()
@@ -166,6 +173,7 @@ export function listSteps(db: Db, deploymentIds: number[]): Promise<StepRow[]> {
     .orderBy(asc(deploymentSteps.deploymentId), asc(deploymentSteps.seq))
 }
 
+/** Whether a deployment of the organization is in progress. */
 export async function hasUnfinishedDeployment(db: Db, orgId: number): Promise<boolean> {
   const rows = await db
     .select({ id: deployments.id })
@@ -205,7 +213,7 @@ export async function listDeletedOrgs(db: Db, ids: number[]): Promise<number[]> 
   return rows.map(({ id }) => id)
 }
 
-/** Returns how long the last start of the version's programs took; null if it is not known. */
+/** Returns how many milliseconds the last start of the version's programs took; null if that is not known. */
 export async function lastStartMs(db: Db, squidId: number): Promise<number | null> {
   const { rows } = await db.execute<{ ms: number }>(
     sql`select (extract(epoch from s.finished_at - s.started_at) * 1000)::float8 as ms

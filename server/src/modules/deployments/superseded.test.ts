@@ -5,7 +5,7 @@ import { sql } from '../../db/sql.ts'
 import { hours, minutes } from '../../clock.ts'
 import { until } from '../../testing/until.ts'
 import { startEngine } from './engine.ts'
-import { collectImages } from './collect.ts'
+import { removeUnusedImages } from './unused-images.ts'
 import { lockOrg } from '../orgs/index.ts'
 import { claim } from './claim-store.ts'
 import { fastIntervals, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
@@ -196,25 +196,25 @@ describe('locks', () => {
     }
     let isRemoving = false
     let proceed = () => {}
-    const gate = new Promise<void>((done) => void (proceed = done))
+    const mayRemove = new Promise<void>((done) => void (proceed = done))
     const builder = new Proxy(t.builder, {
       get: (target, key) => {
         const value: unknown = Reflect.get(target, key, target)
         if (key === 'removeImage')
           return async (image: string) => {
             isRemoving = true
-            await gate
+            await mayRemove
             await target.removeImage(image)
           }
         return typeof value === 'function' ? (value.bind(target) as unknown) : value
       },
     })
-    const collecting = collectImages({ ...t.app, builder })
+    const removing = removeUnusedImages({ ...t.app, builder })
     await until(() => expect(isRemoving).toBe(true))
     // This request needs the lock of the organization.
     const deployment = await d.deploy({}, { name: 'concurrent', slot: 'v1' })
     proceed()
-    await collecting
+    await removing
     const other = t.startWorker()
     try {
       expect(await d.waitForEnd(deployment)).toMatchObject({ status: 'OK' })
@@ -234,7 +234,7 @@ describe('locks', () => {
     ])
     const image = rows[0]?.image ?? ''
     await t.app.database.pool.query('delete from images where image = $1', [image])
-    await collectImages(t.app)
+    await removeUnusedImages(t.app)
     expect(await images()).toContain(image)
     const agedBuilder = new Proxy(t.builder, {
       get: (target, key) => {
@@ -245,7 +245,7 @@ describe('locks', () => {
         return typeof value === 'function' ? (value.bind(target) as unknown) : value
       },
     })
-    await collectImages({ ...t.app, builder: agedBuilder })
+    await removeUnusedImages({ ...t.app, builder: agedBuilder })
     expect(await images()).not.toContain(image)
   })
 })

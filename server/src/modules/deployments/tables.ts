@@ -23,14 +23,18 @@ import { squids } from '../versions/index.ts'
 
 const bytes = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 
+/** What a deployment must remember between its steps, or when another worker resumes it. */
 export type DeploymentNotes = {
   manifestRaw?: string
   packageJson?: Record<string, unknown>
   imageBytes?: number
+  /** Hosts of the data sources in the squid's code. */
   sourceHosts?: string[]
+  /** The new generation. */
   generation?: number
   /** The Workload of that generation with its init, sealed. */
   sealedWorkload?: string
+  /** The names of the secrets in that workload, and when their values were read. */
   secretNames?: string[]
   secretsReadAt?: string
   rollout?: RolloutPhase
@@ -66,10 +70,11 @@ export const deployments = pgTable(
     squidId: bigId().notNull(),
     squidName: text().notNull(),
     squidSlot: text().notNull(),
-    /** The request contained no slot, so the slot of the manifest is used if it has one. */
+    /** Whether the request contained no slot, so that the slot of the manifest is used if it has one. */
     isSlotGenerated: boolean().notNull().default(false),
-    /** The operation; `typeOf` of `deployment-type.ts` returns the type. */
+    /** The operation; `typeOf` of `deployment-type.ts` returns the type that users see. */
     type: text({ enum: deploymentOperations }).notNull(),
+    /** The current or last step. */
     status: text({ enum: deploymentStatuses }).notNull(),
     failed: text({ enum: deploymentFailures }).notNull().default('NO'),
     failureReason: text(),
@@ -79,7 +84,7 @@ export const deployments = pgTable(
     /** For a rollback: the deployment whose image to restore. */
     sourceDeploymentId: bigId(),
     /**
-     * For a rollback: the version already runs that image. A separate column, because the previous release does not know a type `redeploy`.
+     * For a rollback: whether the version already runs that image. A separate column, because the previous release does not know a type `redeploy`.
      */
     isRedeploy: boolean().notNull().default(false),
     userId: bigId().references(() => users.id, { onDelete: 'set null' }),
@@ -92,6 +97,7 @@ export const deployments = pgTable(
     /** Results of completed steps, needed to resume; cleared at the end. Secrets in them are sealed. */
     notes: jsonb().$type<DeploymentNotes>().notNull().default({}),
     image: text(),
+    /** The deadline of the current step. */
     deadlineAt: time(),
     createdAt: time().notNull(),
     updatedAt: time().notNull(),
@@ -114,6 +120,7 @@ export const deployments = pgTable(
   ],
 )
 
+/** The log of each deployment. */
 export const deploymentLogs = pgTable(
   'deployment_logs',
   {
@@ -137,6 +144,7 @@ export const deploymentFiles = pgTable('deployment_files', {
   content: bytes().notNull(),
 })
 
+/** The steps of each deployment that have begun. */
 export const deploymentSteps = pgTable(
   'deployment_steps',
   {
@@ -163,6 +171,7 @@ export const uploads = pgTable(
     sha256: text(),
     bytes: bigId(),
     createdAt: time().notNull(),
+    /** Null until the whole archive has arrived. */
     receivedAt: time(),
   },
   (t) => [

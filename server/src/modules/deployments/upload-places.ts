@@ -10,9 +10,10 @@ export const maxConcurrentUploads = 8
 
 const retryAfterMs = 15_000
 
-/** The first id of the locks of an organization. Ids must be below 2^31; organizations whose ids coincide share the limit. */
+/** The first id of the locks of an organization. Ids must be below 2^31; organizations with the same first id share the limit. */
 const firstLockOf = (orgId: number) => (orgId % 2 ** 28) * maxConcurrentUploads
 
+/** The place of one upload among the concurrent uploads of its organization. */
 export type UploadPlace = AsyncDisposable & {
   /** Aborts when another upload may have taken the place, because the connection to Postgres broke. */
   lost: AbortSignal

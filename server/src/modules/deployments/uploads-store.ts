@@ -16,7 +16,7 @@ export async function selectUpload(db: Db, orgId: number, id: string): Promise<U
   return row ?? null
 }
 
-/** Returns the number of uploads without a deployment. */
+/** Returns the number of the organization's uploads that no deployment has used. */
 export async function countWaitingUploads(db: Db, orgId: number): Promise<number> {
   const [row] = await db
     .select({ uploads: count() })
@@ -41,6 +41,7 @@ export async function lockContent(db: Db, sha256: string): Promise<void> {
   await db.execute(sql`select pg_advisory_xact_lock(hashtextextended(${sha256}, 5404103))`)
 }
 
+/** Records that the whole archive has arrived. */
 export async function markReceived(
   db: Db,
   id: string,
@@ -63,6 +64,7 @@ export async function removeStaleUploads(db: Db, before: Date): Promise<string[]
   return [...new Set(rows.flatMap((row) => row.sha256 ?? []))]
 }
 
+/** Whether any upload has received this content. */
 export async function isContentNeeded(db: Db, sha256: string): Promise<boolean> {
   const [row] = await db
     .select({ uploads: count() })

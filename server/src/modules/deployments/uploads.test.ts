@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ArtifactsUnavailable } from '../../artifacts/artifact-store.ts'
 import { hours } from '../../clock.ts'
-import { collectImages } from './collect.ts'
+import { removeUnusedImages } from './unused-images.ts'
 import { multipartOf } from './testing/archive.ts'
 import { sendArchive, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
-import { collectUploads } from './uploads.ts'
+import { removeUnusedArchives } from './uploads.ts'
 
 const limit = 100_000
 let t: DeployApp
@@ -125,7 +125,7 @@ test('archives that are unused for a day are removed, except those of deployment
   await d.upload(shared)
   t.time.advance(hours(25))
   await sendArchive(t, d.org.admin, d.org.code, shared)
-  await collectUploads(t.app)
+  await removeUnusedArchives(t.app)
   // The archive of the deployment, and the one that was uploaded again.
   expect(await stored()).toHaveLength(2)
   const worker = t.startWorker()
@@ -135,7 +135,7 @@ test('archives that are unused for a day are removed, except those of deployment
     await worker.close()
   }
   t.time.advance(hours(25))
-  await collectUploads(t.app)
+  await removeUnusedArchives(t.app)
   expect(await stored()).toEqual([])
 })
 
@@ -149,16 +149,16 @@ test('images that no version runs or keeps are removed, except while a deploymen
     const images = async () => (await t.app.database.pool.query<{ image: string }>('select image from images')).rows
     const before = await images()
     const running = await d.deploy({ build: { takesMs: 500 } }, slot)
-    await collectImages(t.app)
+    await removeUnusedImages(t.app)
     expect(await images()).toEqual(expect.arrayContaining(before))
     await d.waitForEnd(running)
-    await collectImages(t.app)
+    await removeUnusedImages(t.app)
     const after = await images()
     expect(after).toHaveLength(before.length)
     expect(before.filter((b) => !t.builder.hasImage(b.image))).toHaveLength(1)
     expect(after.every((a) => t.builder.hasImage(a.image))).toBe(true)
     await d.waitForEnd(await d.api.squids.delete({ params: { code: d.org.code, reference: 'images@v1' } }))
-    await collectImages(t.app)
+    await removeUnusedImages(t.app)
     expect(await images()).toHaveLength(1)
   } finally {
     await worker.close()
@@ -173,7 +173,7 @@ test('files left by killed servers are removed: archives without a row, and old 
   writeFileSync(join(folder, 'old.part'), 'half')
   utimesSync(join(folder, 'old.part'), Date.now() / 1000 - 2 * 3600, Date.now() / 1000 - 2 * 3600)
   writeFileSync(join(folder, 'new.part'), 'being written')
-  await collectUploads(t.app)
+  await removeUnusedArchives(t.app)
   expect((await stored()).sort()).toEqual([...before, 'new.part'].sort())
   const worker = t.startWorker()
   try {
@@ -188,6 +188,6 @@ test('unused archives are removed even if removing the remains of interrupted up
   writeFileSync(join(t.app.config.dataDir, 'uploads', unused), 'unused')
   const removeInterrupted = () => Promise.reject(new ArtifactsUnavailable('This is not allowed.'))
   const app = { ...t.app, artifacts: { ...t.app.artifacts, removeInterrupted } }
-  await expect(collectUploads(app)).rejects.toThrow('This is not allowed.')
+  await expect(removeUnusedArchives(app)).rejects.toThrow('This is not allowed.')
   expect(await stored()).not.toContain(unused)
 })

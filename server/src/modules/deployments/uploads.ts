@@ -28,8 +28,8 @@ const maxAgeMs = hours(24)
 const maxWaiting = 100
 
 /**
- * Maximum number of concurrent transactions of uploads. Each keeps a database connection while it waits for the store, or for another transaction
- * with the same content, and all calls share these connections.
+ * Maximum number of concurrent transactions of uploads. Each keeps a database connection while it waits for the store, or for another
+ * transaction with the same content, and all calls share these connections.
  */
 const transactions = new Semaphore(4)
 
@@ -121,7 +121,7 @@ export const artifactUrlOf = (uploadId: string): string => `${scheme}${uploadId}
 const scheme = 'shoal-upload:'
 
 /** Removes unused archives, and the leftovers of interrupted uploads. @throws ArtifactsUnavailable */
-export async function collectUploads(app: App): Promise<void> {
+export async function removeUnusedArchives(app: App): Promise<void> {
   const stale = await removeStaleUploads(app.db, new Date(app.clock.now().getTime() - maxAgeMs))
   for (const sha256 of new Set([...stale, ...(await app.artifacts.list())])) await removeUnneeded(app, sha256)
   // Runs last, because it can fail: in S3 it needs permissions that nothing else needs.

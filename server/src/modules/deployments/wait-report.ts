@@ -15,7 +15,7 @@ export type WaitReport = {
   /** Writes to the deployment's log when a report is due: soon after the start, then every half minute. */
   update: (pending: PendingContainer[]) => Promise<void>
   /** Logs the end of the program's last run, each end only once. */
-  programEnded: (observation: Observation, sentence: string) => Promise<void>
+  reportEnd: (observation: Observation, sentence: string) => Promise<void>
 }
 
 /** Reports programs that are not ready in the deployment's log, so that users see problems before the timeout. */
@@ -34,7 +34,7 @@ export function createWaitReport(context: StepContext): WaitReport {
         await showLastLines(context, item, tailLines, shownLines)
       }
     },
-    programEnded: async (observation, sentence) => {
+    reportEnd: async (observation, sentence) => {
       const { workload, container, lastRun } = observation
       const endKey = `${container} ${lastRun?.id} ${lastRun?.how}`
       if (reportedEnds.has(endKey)) return

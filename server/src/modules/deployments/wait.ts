@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** @throws the signal's reason when it is aborted */
+/** Waits for `ms` milliseconds. @throws the signal's reason when it is aborted */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal })
@@ -10,7 +10,7 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Calls `read` until its result is not null.
+ * Calls `read`, with a delay of `everyMs` after each call, until its result is not null. Returns this result.
  * @throws the signal's reason when it is aborted
  */
 export async function pollUntil<T>(read: () => Promise<T | null>, everyMs: number, signal: AbortSignal): Promise<T> {

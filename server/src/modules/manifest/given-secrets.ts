@@ -36,15 +36,21 @@ export const secretsForVersion = (secrets: Variables, hasPostgres: boolean): Var
 
 type ManifestVariables = { deploy?: { env?: Record<string, unknown>; addons?: { postgres?: unknown } } }
 
-/** Whether a version will receive a secret of this name at its next start. `manifestCurrent` is the column of its row. */
-export function receivesSecret(name: string, manifestCurrent: Record<string, unknown>): boolean {
+/**
+ * Whether a version will receive a secret of this name at its next start even if its manifest does not refer to the secret.
+ * `manifestCurrent` is the column of the version's row.
+ */
+export function receivesSecretAutomatically(name: string, manifestCurrent: Record<string, unknown>): boolean {
   const { deploy } = manifestCurrent as ManifestVariables
   return !isReserved(name, deploy?.addons?.postgres != null) && !(name in (deploy?.env ?? {}))
 }
 
 type ManifestEnvironments = { deploy?: { env?: object; processor?: { env?: object }[]; secrets?: string[] } }
 
-/** The variables that a manifest sets for its processors. `manifestCurrent` is the column of the version's row. */
+/**
+ * Returns the names of the variables that a manifest sets for its processors, including those in the legacy list `deploy.secrets`.
+ * `manifestCurrent` is the column of the version's row.
+ */
 export function variablesOfManifest(manifestCurrent: Record<string, unknown>): Set<string> {
   const { deploy } = manifestCurrent as ManifestEnvironments
   const sections = [deploy?.env, ...(deploy?.processor ?? []).map(({ env }) => env)]

@@ -10,13 +10,16 @@ const adminSecretVariable = 'HASURA_GRAPHQL_ADMIN_SECRET'
 const databaseVariable = 'HASURA_GRAPHQL_DATABASE_URL'
 const portVariable = 'HASURA_GRAPHQL_SERVER_PORT'
 
-/** Connections of one instance to the database, instead of Hasura's default of 50. */
+/**
+ * The maximum number of connections of one instance to the database. Hasura's default of 50 would leave too few for the other programs
+ * of the version.
+ */
 export const hasuraConnections = 10
 
 /** How an installation runs Hasura: the operator's image, or a file of the host. */
 export type HasuraProgram = { image: string } | { file: string }
 
-/** Returns what runs, and its arguments. Hasura's images have a default command; the executable needs the subcommand `serve`. */
+/** Returns the program to run and its arguments. Hasura's images have a default command; the executable needs the subcommand `serve`. */
 export const hasuraCommand = (program: HasuraProgram): { command: string[]; provided: ProvidedProgram } =>
   'file' in program
     ? { command: ['serve'], provided: { file: program.file, portVariable } }

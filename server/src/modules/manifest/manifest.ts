@@ -7,6 +7,7 @@ export class InvalidManifest extends Error {
   override name = 'InvalidManifest'
 }
 
+/** Limits of a manifest, far above the size of real ones, so that parsing takes little time and memory. */
 const maxBytes = 200_000
 const maxNodes = 20_000
 

@@ -29,9 +29,11 @@ export type SquidPlan = {
   }
 }
 
+/** The addon `postgres` of a manifest. */
 export type PostgresPlan = {
   version: string | null
   profile: ScaleProfile
+  /** As in the manifest, such as `10Gi`. `totalBytes` is the same size. */
   storage: string
   totalBytes: number
   isAutoresizeRequested: boolean
@@ -40,6 +42,7 @@ export type PostgresPlan = {
   maxExternalConnections: number | null
 }
 
+/** Returns the plan of a valid manifest. */
 export function parsePlan(manifest: Manifest): SquidPlan {
   const { deploy, scale, build } = manifest
   const addons = deploy?.addons

@@ -1,5 +1,5 @@
 export { isCrash } from './containers/count-runs.ts'
-export { hasFinished } from './containers/ending.ts'
+export { retryUnlessFinished } from './containers/ending.ts'
 export { type ContainerRow, type ProcessorRow, selectContainerStates, selectProcessorStates } from './observe-store.ts'
 export { startObserving } from './observe.ts'
 export { type ApiProbe, serverProbeOf } from './probing/probe.ts'

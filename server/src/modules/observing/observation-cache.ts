@@ -23,7 +23,7 @@ export type ObservationCache = {
   readonly containers: ReadonlyMap<string, ContainerRow>
   readonly processors: ReadonlyMap<string, ProcessorRow>
   readonly apis: ReadonlyMap<string, ApiRow>
-  /** Replaces the recorded containers with those of the reading. Deletes the observations of all others. */
+  /** Replaces the recorded containers with those of the reading. Deletes the observations of all other containers. */
   recordContainers: (reading: ContainersReading) => Promise<void>
   recordProcessors: (changes: Map<string, ProcessorRow>) => Promise<void>
   recordApis: (changes: Map<string, ApiRow>) => Promise<void>
@@ -31,6 +31,7 @@ export type ObservationCache = {
   recordSources: (failing: Map<string, SourceRow>) => Promise<void>
 }
 
+/** Limits the rows of a container that crashes for days. */
 const maxRunsPerContainer = 50
 
 /** Loads the observations recorded by the previous worker. */
@@ -75,9 +76,9 @@ export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<Obs
     containers,
     processors,
     apis,
-    recordContainers: ({ containers: now, runs }) =>
+    recordContainers: ({ containers: current, runs }) =>
       serialize(async () => {
-        const changed = [...now].filter(([key, row]) => !isDeepStrictEqual(row, containers.get(key)))
+        const changed = [...current].filter(([key, row]) => !isDeepStrictEqual(row, containers.get(key)))
         await record(containers, changed, async (batch) => {
           const written = new Set(batch.map(containerKey))
           const runsOfWritten = runs.filter((run) => written.has(containerKey(run)))
@@ -86,7 +87,7 @@ export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<Obs
             await putRuns(tx, runsOfWritten, maxRunsPerContainer)
           })
         })
-        await deleteRemoved([...containers].filter(([key]) => !now.has(key)).map(([, row]) => row))
+        await deleteRemoved([...containers].filter(([key]) => !current.has(key)).map(([, row]) => row))
       }),
     recordProcessors: (changes) =>
       serialize(() => record(processors, ofExistingContainers(changes), (batch) => putProcessors(db, batch))),

@@ -39,7 +39,7 @@ afterEach(async () => {
 
 const getSquid = (): Promise<Squid> =>
   t.as(org.admin).squids.get({ params: { code: org.code, reference: 'test-squid@v1' } })
-const makeSquid = (desired: VersionSpec) => makeVersion(t.app, org, desired)
+const makeSquid = (spec: VersionSpec) => makeVersion(t.app, org, spec)
 
 test('a processor starts, syncs, and is synced', async () => {
   await makeSquid({ apis: [{}], processors: { eth: { startMs: 1000, ...sync } } })
@@ -77,7 +77,7 @@ test('a processor without progress while its chain grows is stuck', async () => 
   await until(async () =>
     expect((await getSquid()).processors?.[0]).toMatchObject({ status: 'SYNCING', syncState: { currentBlock: 300 } }),
   )
-  /** Advances the clock in steps of at most half a minute, since time without observations does not count. */
+  /** Advances the clock in steps of half a minute, since a longer time without observations does not count. */
   const advanceObserved = async (ms: number) => {
     for (let elapsedMs = 0; elapsedMs < ms; elapsedMs += 30_000) {
       clock.advance(30_000)

@@ -4,7 +4,7 @@ import { measured } from '../../health/loops.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
 import { observeApis } from './probing/observe-apis.ts'
 import { createConnectionCheck, createStatementWatch, limitConnections, observeDatabases } from '../databases/index.ts'
-import { createContainerReader } from './containers/judge-ends.ts'
+import { createContainerReader } from './containers/container-reader.ts'
 import { createKnownHeads } from './sources/known-heads.ts'
 import { observeProcessors } from './probing/observe-processors.ts'
 import { createSourceObserver } from './sources/observe-sources.ts'
@@ -33,7 +33,7 @@ const defaultIntervals: ObservationIntervals = {
 
 export type Observing = LeaderHandle & {
   /** Milliseconds since all containers were last recorded; null if they never were. */
-  lastObservationMs: () => number | null
+  observationAgeMs: () => number | null
 }
 
 /** Records the observations of every version: its containers, processors, apis and databases. Only one worker at a time does this. */
@@ -73,5 +73,5 @@ export function startObserving(app: WorkerApp, intervals: ObservationIntervals =
       repeat('data sources', intervals.sourcesMs, createSourceObserver(app, cache, heads)),
     ])
   })
-  return { ...leader, lastObservationMs: () => (recordedMs === null ? null : performance.now() - recordedMs) }
+  return { ...leader, observationAgeMs: () => (recordedMs === null ? null : performance.now() - recordedMs) }
 }

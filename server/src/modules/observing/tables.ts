@@ -17,6 +17,7 @@ export const containerStates = pgTable(
     generation: integer().notNull(),
     container: text().notNull(),
     state: text({ enum: ['starting', 'running', 'finished', 'backoff', 'failed'] }).notNull(),
+    /** When the container entered this state. */
     since: time().notNull(),
     /** The number of runs that were started after a crash. */
     restarts: integer().notNull(),
@@ -26,14 +27,17 @@ export const containerStates = pgTable(
     oomKills: integer().notNull(),
     /** Exit code of the last run that ended; null if no run has ended, or the end was not observed. */
     exitCode: integer(),
+    /** Whether that run was ended because it used too much memory. */
     isOutOfMemory: boolean().notNull(),
     /** The newest run that the totals include; null if the container has not run. */
     run: text(),
-    /** -1 if the container has not run; null in rows of releases that did not record runs. */
+    /** The number of runs before `run`; -1 if the container has not run; null in rows of releases that did not record runs. */
     runOrdinal: integer(),
-    /** Null while the run lasts. */
+    /** How `run` ended; null while it lasts. */
     runEnd: text({ enum: runEnds }),
+    /** When the runtime will start the program again after a crash. */
     retryAt: time(),
+    /** Why the container is in this state, in a sentence for users; null if there is no problem. */
     reason: text(),
     /** Since when the program has had no disk space left for its files; null if it has space, or if this is unknown. */
     diskFullSince: time(),
@@ -58,7 +62,7 @@ export const containerRuns = pgTable(
     endedAt: time(),
     exitCode: integer(),
     how: text({ enum: runEnds }),
-    /** Null if unknown. */
+    /** The number of out-of-memory kills in the run; null if unknown. */
     oomKills: integer(),
   },
   (t) => [primaryKey({ columns: [t.squidId, t.generation, t.container, t.run] }), ...enumChecks('container_runs', t)],
@@ -74,13 +78,15 @@ export const processorStates = pgTable(
     generation: integer().notNull(),
     processor: text().notNull(),
     currentBlock: bigId().notNull(),
+    /** The height of the chain, as the processor's metrics report it. */
     totalBlocks: bigId().notNull(),
     blocksPerSecond: doublePrecision(),
     etaSeconds: doublePrecision(),
-    /** 0 to 1. */
+    /** The share of the blocks that are processed, from 0 to 1. */
     syncRatio: doublePrecision(),
     /** The number of requests to the RPC node since the program started. */
     rpcRequests: bigId(),
+    /** The number of those requests that failed. */
     rpcFailures: bigId(),
     /** When `currentBlock` last changed. */
     progressedAt: time(),
@@ -94,7 +100,7 @@ export const processorStates = pgTable(
     caughtUpAt: time(),
     /** How long the processor was observed without progress although it had work to do. */
     stalledMs: bigId().notNull().default(0),
-    /** Whether the processor was observed at the independent head of the chain; otherwise it may be waiting for final blocks. */
+    /** Whether the processor was observed at the independent head of the chain; otherwise the processor may be waiting for final blocks. */
     followsHead: boolean().notNull().default(false),
     /** When the processor's RPC node last responded, accurate to ten seconds; null if its metrics do not count requests. */
     answeredAt: time(),
@@ -133,7 +139,9 @@ export const apiStates = pgTable(
     generation: integer().notNull(),
     container: text().notNull(),
     isAvailable: boolean().notNull(),
+    /** When the replica became available or unavailable. */
     since: time().notNull(),
+    /** Why the replica is not available, in a sentence for users; null if it is available. */
     reason: text(),
   },
   (t) => [primaryKey({ columns: [t.squidId, t.generation, t.container] })],

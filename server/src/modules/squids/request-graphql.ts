@@ -6,7 +6,7 @@ const maxBytes = 10_000_000
 /**
  * Sends one GraphQL query to a squid's public URL through the gateway, like any other client: the gateway's limits apply, the request
  * is counted, and no credentials of the caller are forwarded.
- * @throws Refusal 502 when the squid does not respond, or not with a JSON object
+ * @throws Refusal 502 when the squid does not respond, responds with anything but a JSON object, or with more than 10 MB
  */
 export async function requestGraphql(
   url: string,

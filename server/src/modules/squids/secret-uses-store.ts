@@ -5,7 +5,7 @@ import type { Db } from '../../db/database.ts'
 import { squids } from '../versions/index.ts'
 
 /** Returns the versions of the organization that were deployed with its secrets, ordered by name and slot. */
-export function listSecretUsers(db: Db, orgId: number) {
+export function listVersionsWithSecrets(db: Db, orgId: number) {
   const { name, slot, desiredState, secretNames, secretsReadAt, manifestCurrent } = squids
   return db
     .select({ name, slot, desiredState, secretNames, secretsReadAt, manifestCurrent })

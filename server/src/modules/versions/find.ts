@@ -29,7 +29,7 @@ export async function resolveReference(
   return { reference, squid }
 }
 
-/** Resolves a reference to a version of the organization. @throws Refusal 404 */
+/** Resolves `name@slot` or `name:tag` to a version of the organization. @throws Refusal 404 if there is none */
 export async function findSquid(db: Db, orgId: number, reference: string): Promise<SquidRow> {
   const { squid } = await resolveReference(db, orgId, reference)
   if (!squid) throw notFound(`Squid ${reference.slice(0, 100)}`)

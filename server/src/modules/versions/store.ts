@@ -11,6 +11,7 @@ export type SquidRow = typeof squids.$inferSelect
 /** The channel that is notified, with the id of the version, when its generation, tags or desired state change. */
 export const squidsChannel = 'shoal_squids'
 
+/** Returns the version with this id; null if there is none. */
 export async function selectSquid(db: Db, id: number): Promise<SquidRow | null> {
   const [row] = await db.select().from(squids).where(eq(squids.id, id))
   return row ?? null
@@ -66,7 +67,7 @@ export async function updateSquid(db: Db, id: number, change: Partial<typeof squ
 }
 
 /**
- * Records the last deployment. If it only changes tags, the failed deployment before it is kept too, so that users still see it.
+ * Records the last deployment. If it only changes tags, keeps the failed deployment before it as well, so that users still see the failure.
  */
 export async function setLastDeploy(db: Db, id: number, lastDeploy: LastDeploy): Promise<void> {
   const [row] = await db.select({ before: squids.lastDeploy }).from(squids).where(eq(squids.id, id))
@@ -85,6 +86,7 @@ export async function notifySquidChanged(db: Db, id: number): Promise<void> {
   await notify(db, squidsChannel, String(id))
 }
 
+/** Deletes the row of the version with all rows that depend on it, and notifies gateways. */
 export async function deleteSquid(db: Db, id: number): Promise<void> {
   await db.delete(squids).where(eq(squids.id, id))
   await notifySquidChanged(db, id)
@@ -129,12 +131,13 @@ export function listDesired(db: Db) {
     .from(squids)
 }
 
+/** The context that binds a sealed workload to its version. */
 export const workloadContext = (squidId: number) => `squid ${squidId} workload`
 
 export const sealWorkload = (sealer: Sealer, squidId: number, workload: Workload): string =>
   sealer.seal(JSON.stringify(workload), workloadContext(squidId))
 
-/** @throws Error when the key with which the workload was sealed is missing */
+/** Unseals a workload. @throws Error when the key with which the workload was sealed is missing */
 export const openWorkload = (sealer: Sealer, squidId: number, sealed: string): Workload =>
   withStopGrace(JSON.parse(sealer.open(sealed, workloadContext(squidId))) as Workload)
 

@@ -17,6 +17,7 @@ import {
 import { enumChecks } from '../../db/checks.ts'
 import { orgs } from '../orgs/index.ts'
 
+/** The last deployment of a version, as the version's row records it. */
 export type LastDeploy = Pick<Deployment, 'id' | 'type' | 'status' | 'failed'> & {
   running: boolean
   /** Whether the version runs the code of this deployment. True even if a later step failed. */

@@ -23,6 +23,7 @@ export async function removeTag(db: Db, squid: TaggedSquid, tag: string): Promis
   await notifySquidChanged(db, squid.id)
 }
 
+/** Returns the tags of the version, sorted by name. */
 export async function tagsOf(db: Db, squidId: number): Promise<string[]> {
   const rows = await db
     .select({ tag: squidTags.tag })

@@ -87,7 +87,7 @@ export function evaluateAlerts(
   }
   const pending = new Map<string, number>()
   for (const [key, { orgId, finding, version }] of found) {
-    if (!finding.isClear) continue
+    if (!finding.canOpenAlert) continue
     const sinceMs = before.pending.get(key) ?? nowMs
     if (nowMs - sinceMs < rules[finding.kind].holdMs) {
       pending.set(key, sinceMs)

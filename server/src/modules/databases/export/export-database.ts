@@ -17,7 +17,7 @@ import {
   type ExportProblem,
 } from './reading-store.ts'
 
-const awayMessage = 'The Postgres server of this database does not respond. Please try again in a moment.'
+const unavailableMessage = 'The Postgres server of this database does not respond. Please try again in a moment.'
 
 /** The maximum duration of an export, so that a slow client does not keep a snapshot of the database open for longer. */
 const maxExportMs = minutes(60)
@@ -47,7 +47,7 @@ export async function exportDatabase(app: App, { squidId, reference, signal }: E
   const { cluster } = app.databaseHosts.get(row.server)
   const opened = await openExport(cluster, { database: row.database, role: row.role, password }).catch(
     (error: unknown) => {
-      throw isUnavailable(asUnavailable(error)) ? refuse('DATABASE_AWAY', awayMessage) : error
+      throw isUnavailable(asUnavailable(error)) ? refuse('DATABASE_AWAY', unavailableMessage) : error
     },
   )
   if ('problem' in opened) throw refuse(...refusals[opened.problem])

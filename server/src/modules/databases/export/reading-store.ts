@@ -18,7 +18,8 @@ type Opened = { connection: ExportConnection } | { problem: ExportProblem }
 
 /**
  * Opens a connection as a role of the tenant, with a snapshot of the database. Shoal's own role must not read tables of tenants,
- * not even after `set role`, because their policies can call functions of the tenant, which could reset the role.
+ * not even after `set role`, because their policies can call functions of the tenant, which could reset the role. Returns the problem
+ * instead if another export is running, the database is too large, or Postgres rejects the login.
  */
 export async function openExport(
   cluster: Database,

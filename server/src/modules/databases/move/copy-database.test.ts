@@ -5,7 +5,7 @@ import { parseManifest } from '../../manifest/manifest.ts'
 import { parsePlan } from '../../manifest/plan.ts'
 import { insertSquid } from '../../versions/store.ts'
 import { selectSquidDatabase } from '../database-store.ts'
-import { collectDatabases, ownerConnection, syncDatabase } from '../database.ts'
+import { dropOrphanedDatabases, ownerConnection, syncDatabase } from '../database.ts'
 import { startSecondServer, type SecondServer } from '../testing/second-server.ts'
 import { moves } from './moves.ts'
 
@@ -42,7 +42,7 @@ async function signIn(url: string): Promise<Client> {
   return client
 }
 const onSource = async () => await signIn((await ownerConnection(t.app, id))?.url ?? '')
-/** Connects to the copy as the owner, at the server itself. */
+/** Connects to the copy as the owner, directly on the second server, because the row still names the first. */
 async function onCopy(): Promise<Client> {
   const row = await selectSquidDatabase(t.app.db, id)
   const url = new URL((await ownerConnection(t.app, id))?.url ?? '')
@@ -159,7 +159,7 @@ test('if the session that locks the source is ended, the server is not switched'
 test('after the switch the version uses the copy, and the source is dropped, but not before', async () => {
   await (await onSource()).query('create table blocks as select 1 as height')
   const moving = await copy()
-  expect(await collectDatabases(t.app)).not.toContain(id)
+  expect(await dropOrphanedDatabases(t.app)).not.toContain(id)
   await t.app.db.transaction((tx) => moving.switchTo(tx))
   await moving.release()
   await moves.cleanUp(t.app, id, 'main')
@@ -174,20 +174,20 @@ test('after the switch the version uses the copy, and the source is dropped, but
   expect((await after.query('select 1 as one')).rowCount).toBe(1)
 })
 
-test('what an interrupted move left is collected, and the version keeps its database', async () => {
+test('the copy that an interrupted move left is dropped, and the version keeps its database', async () => {
   await (await onSource()).query('create table blocks as select 1 as height')
   await (await copy()).release()
   await moves.setTarget(t.app.db, id, null)
-  expect(await collectDatabases(t.app)).toContain(id)
+  expect(await dropOrphanedDatabases(t.app)).toContain(id)
   const { database } = (await selectSquidDatabase(t.app.db, id)) ?? {}
   expect((await second.cluster.pool.query('select from pg_roles where rolname = $1', [database])).rowCount).toBe(0)
   expect((await (await onSource()).query('select * from blocks')).rowCount).toBe(1)
 })
 
-test('if two names are addresses of one server, no database on it is collected', async () => {
+test('if two names are addresses of one server, no database on it is dropped', async () => {
   await (await onSource()).query('create table blocks as select 1 as height')
   second.addTo(t.app, { second: { cluster: t.app.database } })
-  await collectDatabases(t.app)
+  await dropOrphanedDatabases(t.app)
   await moves.cleanUp(t.app, id, 'second')
   second.addTo(t.app)
   expect((await (await onSource()).query('select * from blocks')).rowCount).toBe(1)

@@ -24,7 +24,9 @@ export class CopyDiffers extends Error {
   override name = 'CopyDiffers'
 }
 
+/** Receives the number of bytes copied so far, and the estimated total. */
 export type CopyProgress = (copied: number, total: number) => void
+/** What was copied. `bytes` is the size of the rows as text. */
 export type Copied = { tables: number; rows: number; bytes: number }
 
 /** Connects as the owner of the database, because statements of Shoal's own role must not run code of the tenant. */
@@ -99,7 +101,7 @@ export function differences(one: Definition[], other: Definition[]): string[] {
 
 const maxListed = 20
 
-/** Lists the first names, and the number of the others. */
+/** Joins up to 20 distinct names for a message, and adds the number of the others. */
 export const listed = (names: string[]): string => {
   const distinct = [...new Set(names)]
   const more = distinct.length - maxListed

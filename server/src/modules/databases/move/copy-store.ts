@@ -18,6 +18,7 @@ export type CopiedTable = {
   rows: number
 }
 
+/** Lists the tables to copy, the largest first. Omits those of extensions. */
 export async function listCopiedTables(client: Client): Promise<CopiedTable[]> {
   const { rows } = await client.query<CopiedTable>(
     `select format('%I.%I', n.nspname, c.relname) as name, pg_table_size(c.oid)::float8 as bytes, c.reltuples::float8 as rows,
@@ -33,10 +34,13 @@ export async function listCopiedTables(client: Client): Promise<CopiedTable[]> {
 
 /** A snapshot of a database whose tables no program can write to while it is held. */
 export type HeldSnapshot = {
+  /** The id for `set transaction snapshot` of other connections. */
   snapshot: string
+  /** Quoted names of the locked tables. */
   tables: ReadonlySet<string>
   /** @throws Error if the connection broke, so that programs may have written */
   check: () => Promise<void>
+  /** Ends the connection, so that programs can write again. Never throws. */
   release: () => Promise<void>
 }
 
@@ -75,6 +79,7 @@ export async function beginReading(client: Client, snapshot?: string): Promise<v
   if (snapshot !== undefined) await client.query(`set transaction snapshot '${snapshot}'`)
 }
 
+/** Makes texts of values independent of the server's settings, and begins a transaction that writes the copy. */
 export async function beginLoading(client: Client): Promise<void> {
   // Functions may refer to tables that do not exist yet.
   await client.query(`set timezone = 'UTC'; set lc_monetary = 'C'; set check_function_bodies = off`)
@@ -91,7 +96,7 @@ export async function analyze(client: Client): Promise<void> {
 }
 
 /** Codes of errors because of an object that does not exist yet, or a materialized view without content. */
-const missing = new Set(['42P01', '42704', '42883', '42703', '3F000', '55000'])
+const missingObjectCodes = new Set(['42P01', '42704', '42883', '42703', '3F000', '55000'])
 
 /**
  * Runs the statements in an order in which each finds the objects that it needs: statements that fail because of a missing object are
@@ -108,7 +113,7 @@ export async function applyDefinitions(client: Client, definitions: Definition[]
         await client.query(definition.sql)
         await client.query('release savepoint definition')
       } catch (error) {
-        if (!(error instanceof DatabaseError && missing.has(error.code ?? ''))) throw error
+        if (!(error instanceof DatabaseError && missingObjectCodes.has(error.code ?? ''))) throw error
         firstError ??= error
         await client.query('rollback to savepoint definition')
         failed.push(definition)
@@ -121,7 +126,7 @@ export async function applyDefinitions(client: Client, definitions: Definition[]
 
 /**
  * Streams rows of a table from one database to the other, and returns their bytes. Uses the text format: the binary format of arrays
- * contains the number of their type, which differs between databases.
+ * contains the number of their type, which differs between databases. `limit`: the number of rows; null for all.
  */
 export async function copyTable(
   from: Client,

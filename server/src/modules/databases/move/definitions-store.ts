@@ -3,7 +3,7 @@ import type { Definition, Definitions } from './definition.ts'
 
 type Query = { kind: string; sql: string }
 const inUserSchema = `n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`
-const isOwn = (catalog: string, oid: string) =>
+const isNotOfExtension = (catalog: string, oid: string) =>
   `not exists (select from pg_depend e where e.classid = '${catalog}'::regclass and e.objid = ${oid} and e.deptype = 'e')`
 const options = (of: string) =>
   `case when ${of} is null then '' else format(' with (%s)', array_to_string(${of}, ', ')) end`
@@ -31,7 +31,7 @@ const columnsOf = (oid: string) => `(select string_agg(${column}, ', ' order by 
   where a.attrelid = ${oid} and a.attnum > 0 and not a.attisdropped)`
 
 const ofClass = (kinds: string) => `from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  where c.relkind in (${kinds}) and ${inUserSchema} and ${isOwn('pg_class', 'c.oid')}`
+  where c.relkind in (${kinds}) and ${inUserSchema} and ${isNotOfExtension('pg_class', 'c.oid')}`
 
 const fullName = `format('%I.%I', n.nspname, c.relname)`
 const domainName = `format('%I.%I', n.nspname, t.typname)`
@@ -40,7 +40,7 @@ const beforeRows: Query[] = [
   {
     kind: 'schema',
     sql: `select n.nspname as name, format('create schema if not exists %I', n.nspname) as sql from pg_namespace n
-      where ${inUserSchema} and ${isOwn('pg_namespace', 'n.oid')}`,
+      where ${inUserSchema} and ${isNotOfExtension('pg_namespace', 'n.oid')}`,
   },
   {
     kind: 'extension',
@@ -53,7 +53,7 @@ const beforeRows: Query[] = [
     sql: `select ${domainName} as name, format('create type %s as enum (%s)', ${domainName},
         (select string_agg(quote_literal(v.enumlabel), ', ' order by v.enumsortorder) from pg_enum v where v.enumtypid = t.oid)) as sql
       from pg_type t join pg_namespace n on n.oid = t.typnamespace
-      where t.typtype = 'e' and ${inUserSchema} and ${isOwn('pg_type', 't.oid')}
+      where t.typtype = 'e' and ${inUserSchema} and ${isNotOfExtension('pg_type', 't.oid')}
       union all select ${fullName}, format('create type %s as (%s)', ${fullName}, ${columnsOf('c.oid')}) ${ofClass(`'c'`)}
       union all select ${domainName}, format('create domain %s as %s%s%s%s', ${domainName}, format_type(t.typbasetype, t.typtypmod),
         case when t.typdefault is null then '' else ' default ' || pg_get_expr(t.typdefaultbin, 0) end,
@@ -61,20 +61,20 @@ const beforeRows: Query[] = [
         (select string_agg(format(' constraint %I %s', k.conname, pg_get_constraintdef(k.oid)), '' order by k.conname)
          from pg_constraint k where k.contypid = t.oid and k.contype = 'c'))
       from pg_type t join pg_namespace n on n.oid = t.typnamespace
-      where t.typtype = 'd' and ${inUserSchema} and ${isOwn('pg_type', 't.oid')}`,
+      where t.typtype = 'd' and ${inUserSchema} and ${isNotOfExtension('pg_type', 't.oid')}`,
   },
   {
     kind: 'sequence',
     sql: `select ${fullName} as name, format('create sequence %s as %s ', ${fullName}, format_type(s.seqtypid, null)) || ${sequenceOptions} as sql
       from pg_sequence s join pg_class c on c.oid = s.seqrelid join pg_namespace n on n.oid = c.relnamespace
-      where ${inUserSchema} and ${isOwn('pg_class', 'c.oid')} and not exists (select from pg_depend i
+      where ${inUserSchema} and ${isNotOfExtension('pg_class', 'c.oid')} and not exists (select from pg_depend i
         where i.classid = 'pg_class'::regclass and i.objid = c.oid and i.deptype = 'i')`,
   },
   {
     kind: 'function',
     sql: `select p.oid::regprocedure::text as name, pg_get_functiondef(p.oid) as sql
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-      where p.prokind in ('f', 'p', 'w') and ${inUserSchema} and ${isOwn('pg_proc', 'p.oid')}`,
+      where p.prokind in ('f', 'p', 'w') and ${inUserSchema} and ${isNotOfExtension('pg_proc', 'p.oid')}`,
   },
   {
     kind: 'table',
@@ -95,14 +95,14 @@ const beforeRows: Query[] = [
 const constraintsOf = (kinds: string) => `select format('%s %I', ${fullName}, k.conname) as name,
   format('alter table %s add constraint %I %s', ${fullName}, k.conname, pg_get_constraintdef(k.oid)) as sql
   from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_namespace n on n.oid = c.relnamespace
-  where c.relkind = 'r' and k.contype in (${kinds}) and ${inUserSchema} and ${isOwn('pg_class', 'c.oid')}`
+  where c.relkind = 'r' and k.contype in (${kinds}) and ${inUserSchema} and ${isNotOfExtension('pg_class', 'c.oid')}`
 
 const indexesOf = (kind: string) => `select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as sql
   from pg_index i join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
-  where c.relkind = '${kind}' and ${inUserSchema} and ${isOwn('pg_class', 'c.oid')}
+  where c.relkind = '${kind}' and ${inUserSchema} and ${isNotOfExtension('pg_class', 'c.oid')}
     and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x'))`
 
-/** What a copy of some of the rows has, too. */
+/** The definitions that a copy of some of the rows also has. */
 const keysAndIndexes: Query[] = [
   { kind: 'constraint', sql: constraintsOf(`'p', 'u', 'x', 'c'`) },
   { kind: 'index', sql: indexesOf('r') },
@@ -161,14 +161,14 @@ const afterRows: Query[] = [
         else format('comment on column %s.%I is %L', ${fullName}, a.attname, d.description) end as sql
       from pg_description d join pg_class c on c.oid = d.objoid and c.relkind in ('r', 'v', 'm', 'S', 'i')
       join pg_namespace n on n.oid = c.relnamespace left join pg_attribute a on a.attrelid = c.oid and a.attnum = d.objsubid
-      where d.classoid = 'pg_class'::regclass and ${inUserSchema} and ${isOwn('pg_class', 'c.oid')}
+      where d.classoid = 'pg_class'::regclass and ${inUserSchema} and ${isNotOfExtension('pg_class', 'c.oid')}
       union all select p.oid::regprocedure::text, format('comment on routine %s is %L', p.oid::regprocedure, d.description)
       from pg_description d join pg_proc p on p.oid = d.objoid join pg_namespace n on n.oid = p.pronamespace
-      where d.classoid = 'pg_proc'::regclass and p.prokind <> 'a' and ${inUserSchema} and ${isOwn('pg_proc', 'p.oid')}`,
+      where d.classoid = 'pg_proc'::regclass and p.prokind <> 'a' and ${inUserSchema} and ${isNotOfExtension('pg_proc', 'p.oid')}`,
   },
 ]
 
-/** Replaces all privileges of other roles than the owner: first those that the new object has from default privileges. */
+/** SQL for statements that revoke all privileges that a new object has by default, and grant those of the original object. */
 const grants = (
   on: string,
   acl: string,
@@ -185,7 +185,7 @@ const access: Query[] = [
   {
     kind: 'access to a schema',
     sql: `select n.nspname as name, ${grants(`'schema ' || quote_ident(n.nspname)`, 'n.nspacl', 'n', 'n.nspowner')} as sql
-      from pg_namespace n where ${inUserSchema} and ${isOwn('pg_namespace', 'n.oid')}`,
+      from pg_namespace n where ${inUserSchema} and ${isNotOfExtension('pg_namespace', 'n.oid')}`,
   },
   {
     kind: 'access to a table',
@@ -196,7 +196,7 @@ const access: Query[] = [
     kind: 'access to a function',
     sql: `select p.oid::regprocedure::text as name, ${grants(`'routine ' || p.oid::regprocedure::text`, 'p.proacl', 'f', 'p.proowner')} as sql
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-      where p.prokind <> 'a' and ${inUserSchema} and ${isOwn('pg_proc', 'p.oid')}`,
+      where p.prokind <> 'a' and ${inUserSchema} and ${isNotOfExtension('pg_proc', 'p.oid')}`,
   },
   {
     kind: 'setting of the database',
@@ -208,7 +208,7 @@ const access: Query[] = [
   },
 ]
 
-async function run(client: Client, queries: Query[], values: unknown[] = []): Promise<Definition[]> {
+async function runQueries(client: Client, queries: Query[], values: unknown[] = []): Promise<Definition[]> {
   const found: Definition[] = []
   for (const { kind, sql } of queries) {
     const { rows } = await client.query<Omit<Definition, 'kind'>>(`select * from (${sql}) found order by name`, values)
@@ -217,7 +217,7 @@ async function run(client: Client, queries: Query[], values: unknown[] = []): Pr
   return found
 }
 
-/** Reads the last values of sequences, those of identity columns among them. */
+/** Reads statements that set the last values of all sequences, including those of identity columns. */
 async function sequenceValues(client: Client): Promise<Definition[]> {
   const { rows } = await client.query<{ name: string }>(`select ${fullName} as name ${ofClass(`'S'`)} order by 1`)
   const values: Definition[] = []
@@ -234,17 +234,17 @@ async function sequenceValues(client: Client): Promise<Definition[]> {
 /** Reads the definitions of everything that a copy has. `readRole`: the role that may only read. */
 export async function readDefinitions(client: Client, readRole: string): Promise<Definitions> {
   return {
-    beforeRows: await run(client, beforeRows),
-    afterRows: [...(await run(client, afterRows)), ...(await sequenceValues(client))],
-    access: await run(client, access, [escapeIdentifier(readRole)]),
+    beforeRows: await runQueries(client, beforeRows),
+    afterRows: [...(await runQueries(client, afterRows)), ...(await sequenceValues(client))],
+    access: await runQueries(client, access, [escapeIdentifier(readRole)]),
   }
 }
 
 /** Reads only the definitions that a copy of some of the rows can have. */
 export async function readSampleDefinitions(client: Client): Promise<Definitions> {
   return {
-    beforeRows: await run(client, beforeRows),
-    afterRows: await run(client, keysAndIndexes),
+    beforeRows: await runQueries(client, beforeRows),
+    afterRows: await runQueries(client, keysAndIndexes),
     access: [],
   }
 }

@@ -23,8 +23,9 @@ type MoveEstimate = {
   bytes: number
   /** The size of the sample that was copied. */
   sampleBytes: number
-  /** Bytes of tables a second, with indexes and verification. */
+  /** Bytes of tables per second, including the time for their indexes and the verification. */
   bytesPerSecond: number
+  /** The expected duration of the copy of all rows. */
   copyMs: number
 }
 
@@ -33,7 +34,7 @@ const maxSampleBytes = 32 * 2 ** 20
 
 /**
  * Copies some rows of each table into a scratch database on the target, builds its keys and indexes and compares it, as a move does, and
- * computes how long the move of all rows takes at this rate. Stops nothing.
+ * computes how long the move of all rows takes at this rate. Stops no program.
  */
 export async function estimateMove(app: App, row: SquidDatabaseRow, server: string): Promise<MoveEstimate> {
   const { cluster } = app.databaseHosts.get(server)
@@ -56,16 +57,16 @@ export async function estimateMove(app: App, row: SquidDatabaseRow, server: stri
 }
 
 async function measure(from: Client, to: Client): Promise<MoveEstimate> {
-  const startedAt = performance.now()
+  const startedMs = performance.now()
   await beginReading(from)
   const tables = await listCopiedTables(from)
   const definitions = await readSampleDefinitions(from)
   await beginLoading(to)
   await applyDefinitions(to, definitions.beforeRows)
-  const schemaMs = performance.now() - startedAt
+  const schemaMs = performance.now() - startedMs
   const bytes = tables.reduce((sum, table) => sum + table.bytes, 0)
   const share = Math.min(1, maxSampleBytes / Math.max(1, bytes))
-  const rowsStartedAt = performance.now()
+  const rowsStartedMs = performance.now()
   for (const table of tables) {
     const limit = share === 1 ? null : Math.ceil(Math.max(table.rows, 1000) * share)
     await copyTable(from, to, table, { limit, onBytes: () => {} })
@@ -74,7 +75,7 @@ async function measure(from: Client, to: Client): Promise<MoveEstimate> {
   await commit(to)
   // A move computes the checksums of both sides concurrently.
   for (const { name } of tables) await sumTable(to, name)
-  const rowsMs = performance.now() - rowsStartedAt
+  const rowsMs = performance.now() - rowsStartedMs
   const sampleBytes = (await listCopiedTables(to)).reduce((sum, table) => sum + table.bytes, 0)
   const bytesPerSecond = (Math.max(1, sampleBytes) / rowsMs) * 1000
   const copyMs = schemaMs + Math.max(rowsMs, (bytes / bytesPerSecond) * 1000)

@@ -16,7 +16,7 @@ export async function saveServer(
   await db.update(squidDatabases).set({ server, version, movingTo: null }).where(eq(squidDatabases.squidId, squidId))
 }
 
-/** Returns the settings of the role. */
+/** Returns the settings of the role (`alter role … set`) by name. */
 export async function readRoleSettings(cluster: Database, role: string): Promise<Record<string, string>> {
   const { rows } = await cluster.pool.query<{ settings: string[] | null }>(
     'select rolconfig as settings from pg_roles where rolname = $1',

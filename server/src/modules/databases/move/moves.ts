@@ -47,7 +47,7 @@ async function copy(
   }
 }
 
-/** Drops what a move left on a server that is not the one of the database, and sets the connection limits of both. */
+/** Drops the copy that a move left on the server `leftOn`, if that is not the server of the database. Sets the connection limits of both. */
 async function cleanUp(app: App, squidId: number, leftOn: string): Promise<void> {
   const row = await selectSquidDatabase(app.db, squidId)
   if (!row || row.server === leftOn) return
@@ -75,7 +75,7 @@ export const moves = {
   /** Returns the ids of the versions whose database is on the server. */
   listOn: async (app: App, server: string) =>
     (await selectAllDatabases(app.db, app.databaseHosts.get(server).name)).map(({ squidId }) => squidId),
-  /** Sets the server whose copy new programs use; null ends that. */
+  /** Sets the server whose copy new programs use; null: the server of the database, as without a move. */
   setTarget: saveMovingTo,
   /** Whether the error says why the database cannot be moved, in words for the operator. */
   isRefusal: (error: unknown): error is Error => error instanceof MoveRefused || error instanceof CopyDiffers,

@@ -26,6 +26,7 @@ export class MoveRefused extends Error {
   override name = 'MoveRefused'
 }
 
+/** Returns where the version's database, or its copy, is on the server. */
 export const placeOf = (app: App, row: SquidDatabaseRow, server: string): Place => ({
   cluster: app.databaseHosts.get(server).cluster,
   database: row.database,
@@ -69,7 +70,7 @@ export async function checkMove(app: App, row: SquidDatabaseRow, server: string)
 }
 
 /**
- * Checks that the server has room and connections for another database. The lock that it takes makes the answer valid until the
+ * Checks that the server has room and connections for another database. The lock that it takes keeps the result valid until the
  * transaction ends.
  * @throws MoveRefused; NoConnections
  */
@@ -105,11 +106,11 @@ export async function createTarget(app: App, row: SquidDatabaseRow, server: stri
   await ensureOwnedDatabase(cluster, row.database, row.role, row.readRole)
 }
 
-/** The connection of the copy, besides those of programs. */
+/** Enough connections for the copy, even if the row of the database records no minimum. */
 const minCopyConnections = 2
 
 /**
- * Drops what a move left on a server: the database and roles of the version there, which according to its row are on another server. Does
+ * Drops the copy that a move left on a server: the version's database and roles there, although its row names another server. Does
  * nothing if both names are addresses of one server.
  * @throws DatabaseUnavailable if one of the servers does not respond
  */

@@ -14,7 +14,7 @@ export async function createScratch(cluster: Database, name: string, password: s
   await cluster.pool.query(`revoke all on database ${ident(name)} from public`)
 }
 
-/** Returns the databases of measurements that no session uses, such as that of a command that was killed. */
+/** Returns the databases of measurements that no session uses, such as one that a killed command left. */
 export async function listScratch(cluster: Database): Promise<string[]> {
   const { rows } = await cluster.pool.query<{ name: string }>(
     `select rolname as name from pg_roles r where starts_with(rolname, 'shoal_probe_')
@@ -23,6 +23,7 @@ export async function listScratch(cluster: Database): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
+/** Drops the database of a measurement and its role, if they exist. */
 export async function dropScratch(cluster: Database, name: string): Promise<void> {
   await cluster.pool.query(`drop database if exists ${ident(name)} with (force)`)
   await cluster.pool.query(`drop role if exists ${ident(name)}`)

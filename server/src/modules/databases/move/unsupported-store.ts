@@ -1,16 +1,16 @@
 import type { Client } from 'pg'
 
 const inUserSchema = `n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`
-const isOwn = (catalog: string, oid: string) =>
+const isNotOfExtension = (catalog: string, oid: string) =>
   `not exists (select from pg_depend e where e.classid = '${catalog}'::regclass and e.objid = ${oid} and e.deptype = 'e')`
 const inSchemas = (kind: string, catalog: string, column: string, where = 'true') =>
   `select '${kind} ' || format('%I.%I', n.nspname, o.${column}name) from ${catalog} o join pg_namespace n on n.oid = o.${column}namespace
-   where ${inUserSchema} and ${isOwn(catalog, 'o.oid')} and ${where}`
+   where ${inUserSchema} and ${isNotOfExtension(catalog, 'o.oid')} and ${where}`
 /** Objects that do not belong to a schema and that Postgres did not create itself. */
-const global = (kind: string, catalog: string, name: string) =>
-  `select '${kind} ' || ${name} from ${catalog} o where o.oid >= 16384 and ${isOwn(catalog, 'o.oid')}`
+const outsideSchemas = (kind: string, catalog: string, name: string) =>
+  `select '${kind} ' || ${name} from ${catalog} o where o.oid >= 16384 and ${isNotOfExtension(catalog, 'o.oid')}`
 const relation = (where: string) =>
-  `from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${inUserSchema} and ${isOwn('pg_class', 'c.oid')} and ${where}`
+  `from pg_class c join pg_namespace n on n.oid = c.relnamespace where ${inUserSchema} and ${isNotOfExtension('pg_class', 'c.oid')} and ${where}`
 
 /** `$1`: the owner of the database; `$2`: the role that may only read it. */
 const unsupported = [
@@ -33,12 +33,12 @@ const unsupported = [
   inSchemas('collation', 'pg_collation', 'coll'),
   inSchemas('text search configuration', 'pg_ts_config', 'cfg'),
   inSchemas('text search dictionary', 'pg_ts_dict', 'dict'),
-  global('cast', 'pg_cast', `format('(%s as %s)', o.castsource::regtype, o.casttarget::regtype)`),
-  global('language', 'pg_language', 'o.lanname'),
-  global('event trigger', 'pg_event_trigger', 'o.evtname'),
-  global('publication', 'pg_publication', 'o.pubname'),
-  global('foreign server', 'pg_foreign_server', 'o.srvname'),
-  global('foreign data wrapper', 'pg_foreign_data_wrapper', 'o.fdwname'),
+  outsideSchemas('cast', 'pg_cast', `format('(%s as %s)', o.castsource::regtype, o.casttarget::regtype)`),
+  outsideSchemas('language', 'pg_language', 'o.lanname'),
+  outsideSchemas('event trigger', 'pg_event_trigger', 'o.evtname'),
+  outsideSchemas('publication', 'pg_publication', 'o.pubname'),
+  outsideSchemas('foreign server', 'pg_foreign_server', 'o.srvname'),
+  outsideSchemas('foreign data wrapper', 'pg_foreign_data_wrapper', 'o.fdwname'),
   `select 'large object ' || o.oid from pg_largeobject_metadata o`,
   `select 'rows of the extension ' || o.extname from pg_extension o where o.extconfig is not null`,
   `select 'default privileges for ' || coalesce('the schema ' || n.nspname, 'the role ' || pg_get_userbyid(o.defaclrole))
@@ -61,6 +61,7 @@ export async function listUnsupported(client: Client, owner: string, readRole: s
 
 type Extension = { name: string; version: string }
 
+/** Lists the extensions of the database by name. */
 export async function listExtensions(client: Client): Promise<Extension[]> {
   const { rows } = await client.query<Extension>(
     'select extname as name, extversion as version from pg_extension order by 1',

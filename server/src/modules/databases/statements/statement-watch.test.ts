@@ -99,7 +99,7 @@ test('the limits of the manifest apply, up to the limit of the installation', ()
   expect(limitOf({ ...session, role: 'sq_1_ro' }, limits, max)).toBe(max)
 })
 
-test('a statement is cancelled at its limit even if its session has disabled the limit, and the log of the version shows why', async () => {
+test('a statement is canceled at its limit even if its session has disabled the limit, and the log of the version shows why', async () => {
   const client = await openUnlimited()
   let code: string | null | undefined
   void codeOf(client.query(`select pg_sleep(60), 'the text of the statement'`)).then((result) => (code = result))
@@ -171,7 +171,7 @@ test('only the limit of the installation applies to statements that build indexe
   expect((await notices()).join()).toContain('(the limit of this installation)')
 })
 
-test('a statement is cancelled at its limit even if the role of Shoal is not a superuser', async () => {
+test('a statement is canceled at its limit even if the role of Shoal is not a superuser', async () => {
   await t.app.database.pool.query(`create role operator_${squidId} login password 'x' createrole createdb`)
   const url = new URL(t.app.database.url)
   Object.assign(url, { username: `operator_${squidId}`, password: 'x' })

@@ -16,7 +16,8 @@ import {
 /** The time added to each limit, in which Postgres itself ends the statements of sessions that have not disabled their limits. */
 const graceMs = 10_000
 
-type Overdue = LongSession & { squidId: number; limitMs: number; isOwnLimit: boolean }
+/** A session that exceeds its limit. `isManifestLimit`: whether that is a limit of the manifest, not of the installation. */
+type Overdue = LongSession & { squidId: number; limitMs: number; isManifestLimit: boolean }
 
 /**
  * Returns the limit of a session in milliseconds. The limit of the manifest applies to the queries and changes of the version's
@@ -47,7 +48,7 @@ export function createStatementWatch(app: App, options: { graceMs?: number } = {
 function createHostWatch(app: App, { cluster }: DatabaseHost, options: { graceMs?: number }): () => Promise<void> {
   const maxMs = minutes(app.config.SHOAL_SQUIDS_STATEMENT_MINUTES)
   const grace = options.graceMs ?? graceMs
-  let canceled = new Set<string>()
+  let canceledBefore = new Set<string>()
   let isWarned = false
   let prefix: string | null = null
 
@@ -64,27 +65,27 @@ function createHostWatch(app: App, { cluster }: DatabaseHost, options: { graceMs
       const recorded = limits.get(session.squidId)
       if (!recorded) return []
       const limitMs = limitOf(session, recorded, maxMs)
-      const isOwnLimit = limitMs < maxMs
-      return session.elapsedMs < limitMs + grace ? [] : [{ ...session, limitMs, isOwnLimit }]
+      const isManifestLimit = limitMs < maxMs
+      return session.elapsedMs < limitMs + grace ? [] : [{ ...session, limitMs, isManifestLimit }]
     })
   }
 
   /** Cancels a statement or ends a session. Returns the message for users; null if the statement has already ended. */
-  const end = async (session: Overdue, stillCanceled: Set<string>): Promise<string | null> => {
+  const end = async (session: Overdue, canceledNow: Set<string>): Promise<string | null> => {
     const key = `${session.pid} ${session.startedAt} ${session.since}`
-    const isCanceled = canceled.has(key)
+    const isCanceled = canceledBefore.has(key)
     const action = session.isIdle || isCanceled ? 'terminate' : 'cancel'
     if (!(await endSession(cluster, session, action))) return null
-    if (action === 'cancel') stillCanceled.add(key)
+    if (action === 'cancel') canceledNow.add(key)
     return messageOf(session, isCanceled)
   }
 
   return async () => {
-    const stillCanceled = new Set<string>()
+    const canceledNow = new Set<string>()
     const messages: { squidId: number; role: string; message: string }[] = []
     for (const session of await findOverdue())
       try {
-        const message = await end(session, stillCanceled)
+        const message = await end(session, canceledNow)
         if (message !== null) messages.push({ squidId: session.squidId, role: session.role, message })
       } catch (error) {
         if (!needsSuperuser(error)) throw error
@@ -94,7 +95,7 @@ function createHostWatch(app: App, { cluster }: DatabaseHost, options: { graceMs
           )
         isWarned = true
       }
-    canceled = stillCanceled
+    canceledBefore = canceledNow
     const at = app.clock.now()
     // Adds only one line per role and round, so that many sessions do not fill the log of a version.
     const notices = [...Map.groupBy(messages, ({ role }) => role).values()].flatMap(([first, ...others]) => {
@@ -110,9 +111,9 @@ function createHostWatch(app: App, { cluster }: DatabaseHost, options: { graceMs
   }
 }
 
-function messageOf({ elapsedMs, limitMs, isIdle, isOwnLimit, role }: Overdue, isCanceled: boolean): string {
+function messageOf({ elapsedMs, limitMs, isIdle, isManifestLimit, role }: Overdue, isCanceled: boolean): string {
   const setting = isIdle ? 'idle_in_transaction_session_timeout' : 'statement_timeout'
-  const source = isOwnLimit ? `${setting} of the manifest` : 'the limit of this installation'
+  const source = isManifestLimit ? `${setting} of the manifest` : 'the limit of this installation'
   const limit = `${durationText(limitMs)} (${source})`
   const user = role.endsWith('_ro') ? ' of the read-only user' : ''
   if (isIdle)

@@ -11,6 +11,7 @@ import { treeKey, unpackUpload } from './unpack.ts'
 
 /** The time for storing the image, in addition to the limit of the build. */
 const storeMarginMs = minutes(5)
+/** The time that a build may wait for others. When it starts, `restartDeadline` sets the limit of the build itself. */
 const maxQueueMs = hours(2)
 
 /** Installs the dependencies and builds the image. The builder limits the number of concurrent builds. */

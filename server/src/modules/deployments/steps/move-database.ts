@@ -80,10 +80,10 @@ async function copyAndSwitch(context: StepContext, squid: SquidRow, move: Databa
         await moving.switchTo(tx)
         context.deployment = await addNotes(tx, context.deployment, { rollout: 'switched' }, app.clock.now())
       })
-    const awayMs = app.clock.now().getTime() - new Date(stoppedAt).getTime()
+    const withoutProcessorsMs = app.clock.now().getTime() - new Date(stoppedAt).getTime()
     journal.info(
       old
-        ? `The database is on "${move.to}". No processor ran for ${secondsText(awayMs)}.`
+        ? `The database is on "${move.to}". No processor ran for ${secondsText(withoutProcessorsMs)}.`
         : `The database is on "${move.to}". The version stays hibernated.`,
     )
   } finally {

@@ -52,6 +52,7 @@ export const deletePrograms: Step = {
   },
 }
 
+/** Drops the database of a version that is being deleted. */
 export const deleteAddons: Step = {
   status: 'ADDONS_DELETING',
   activity: 'Removing the database',

@@ -48,18 +48,18 @@ export const unpack: Step = {
   },
 }
 
-const archiveGone = () =>
+const archiveMissing = () =>
   new DeployFailure('REQUIRED_SOURCE_FILE_MISSED', 'The archive no longer exists. Please deploy again.')
 
 /**
- * Unpacks the deployment's archive into a new tree. While the store of archives is unavailable, waits until the step's deadline.
+ * Unpacks the deployment's archive into a new tree, and returns what it contains. While the store of archives is unavailable, waits until the step's deadline.
  * @throws DeployFailure, BuildFailure
  */
 export async function unpackUpload(context: StepContext) {
   const { app, org, deployment, journal, signal } = context
   const upload = deployment.uploadId ? await selectUpload(app.db, org.id, deployment.uploadId) : null
   const sha256 = upload?.sha256
-  if (!sha256) throw archiveGone()
+  if (!sha256) throw archiveMissing()
   for (let attempt = 1; ; attempt++) {
     // The builder reports an archive that it cannot read as a damaged one.
     const read: { error: unknown } = { error: null }
@@ -71,7 +71,7 @@ export async function unpackUpload(context: StepContext) {
         limits: unpackLimits,
       })
     } catch (error) {
-      if (read.error instanceof ArtifactMissing) throw archiveGone()
+      if (read.error instanceof ArtifactMissing) throw archiveMissing()
       if (!(read.error instanceof ArtifactsUnavailable)) throw error
       app.log.error({ deploymentId: deployment.id }, read.error.message)
       if (attempt === 1) journal.warn('The archive cannot be read at the moment. The deployment continues when it can.')
@@ -80,6 +80,7 @@ export async function unpackUpload(context: StepContext) {
   }
 }
 
+/** The builder's key of the tree into which the deployment's archive is unpacked. */
 export const treeKey = (deploymentId: number): string => `d${deploymentId}`
 
 /** Checks again, because the organization and the host may have changed while the deployment was queued. */

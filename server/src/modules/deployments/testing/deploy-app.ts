@@ -55,7 +55,10 @@ export type Deployer = {
   deployAndWait: (squid?: TestSquid, options?: DeployOptions) => Promise<Deployment>
 }
 
-/** A server with simulated squids; without `ownsHost`, their hosts can be lost. Its clock runs automatically, much faster than real time, and can also be advanced. */
+/**
+ * Starts a server with simulated squids; without `ownsHost`, their hosts can be lost. Its clock runs automatically, much faster than real
+ * time, and can also be advanced.
+ */
 export async function startDeployApp({
   ownsHost = true,
   ...options

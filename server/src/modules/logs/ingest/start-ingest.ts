@@ -3,7 +3,7 @@ import type { App } from '../../../app.ts'
 import { dayOf, hours } from '../../../clock.ts'
 import { every } from '../../../db/every.ts'
 import { runAsLeader, type LeaderHandle } from '../../../db/leases.ts'
-import { createRedactorSource } from '../../databases/index.ts'
+import { createRedactorLookup } from '../../databases/index.ts'
 import { prepareLogsDatabase } from '../move/adopt.ts'
 import { blocksOfBacklog, indexBlock, linesPerBlock } from './blocks.ts'
 import { recordWrite } from './counts.ts'
@@ -41,7 +41,7 @@ export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): L
       const drops = createDrops({ pending, quotaReportedOn: await readQuotaReports(client, today) }, limiter)
       const writer = createWriter(client, {
         db: app.db,
-        redactors: createRedactorSource(app),
+        redactors: createRedactorLookup(app),
         oldestAtMs: () => Date.parse(oldestDay(app)),
         clock: app.clock,
         limiter,

@@ -7,7 +7,7 @@ import { inTransaction } from '../../../db/transaction.ts'
 import { displayedContainer } from '../containers.ts'
 import { workloadIdOf } from '../../manifest/index.ts'
 import { redactJson, type Redactor } from '../../secrets/index.ts'
-import type { RedactorSource } from '../../databases/index.ts'
+import type { RedactorLookup } from '../../databases/index.ts'
 import { joinStacks, parseLine, type ParsedLine } from '../parse-line.ts'
 import { fillBlocks, indexBlock, type OpenBlock } from './blocks.ts'
 import { lineOfDrop, lineOfLoss, type Drops, type DropsOfBatch, type PendingDrop } from './drops.ts'
@@ -52,7 +52,7 @@ type WriterOptions = {
   /** The database of the control plane. */
   db: Db
   /** Redacts secrets from the lines of each version before they are stored. */
-  redactors: RedactorSource
+  redactors: RedactorLookup
   /** Earlier times in lines are ignored, because their day was dropped. */
   oldestAtMs: () => number
   clock: Clock

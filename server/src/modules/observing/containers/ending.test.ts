@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { endingOf, hasFinished } from './ending.ts'
+import { endingOf, retryUnlessFinished } from './ending.ts'
 
 const sdk = (msg: string) => JSON.stringify({ level: 2, ns: 'sqd:processor', msg })
 const openRange = sdk('processing blocks from 0')
@@ -33,7 +33,11 @@ describe('whether a processor has finished', () => {
       tail: async () => lines,
       retry: async (_: string, __: string, reason: string) => void retryReasons.push(reason),
     }
-    const isDone = await hasFinished(runtime, { workload: '1.1', container: 'eth', crashesInARow }, () => hasNewBlocks)
+    const isDone = await retryUnlessFinished(
+      runtime,
+      { workload: '1.1', container: 'eth', crashesInARow },
+      () => hasNewBlocks,
+    )
     return isDone ? 'finished' : retryReasons[0]
   }
 

@@ -31,11 +31,11 @@ export function endingOf(lines: readonly string[]): Ending {
 }
 
 /**
- * Decides whether a processor that ended with exit code 0 has finished its work. If not, restarts it, with the back-off of a crash.
+ * Restarts a processor that ended with exit code 0, with the back-off of a crash, unless it has finished its work. Returns whether it has.
  * A processor whose log does not show how far it got is restarted once: the SDK's processors then log that nothing is left to do.
  * `hasNewBlocks` returns whether its chain is known to have blocks that it has not processed.
  */
-export async function hasFinished(
+export async function retryUnlessFinished(
   runtime: Pick<Runtime, 'tail' | 'retry'>,
   { workload, container, crashesInARow }: { workload: string; container: string; crashesInARow: number },
   hasNewBlocks: () => boolean,

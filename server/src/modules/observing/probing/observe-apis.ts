@@ -9,8 +9,8 @@ import { isServer } from '../../containers.ts'
 const maxConcurrent = 64
 
 /**
- * Probes the replicas of apis and of Hasura, and records changes. Unavailable replicas are probed in every round, so that a start is noticed immediately;
- * available ones only in full rounds.
+ * Probes the replicas of apis and of Hasura, and records changes. Unavailable replicas are probed in every round, so that a start is
+ * noticed immediately; available ones only in full rounds.
  */
 export async function observeApis(app: App, cache: ObservationCache, isFullRound: boolean): Promise<void> {
   const toProbe = [...cache.containers].filter(
@@ -34,6 +34,7 @@ async function unavailableReason({ directory }: App, { squidId, generation, cont
   return endpoint ? (await request(endpoint)).fault : 'It cannot be reached.'
 }
 
+/** Returns the row to write after a probe; null if nothing has changed. */
 function nextRow(row: ContainerRow, last: ApiRow | undefined, reason: string | null, now: Date): ApiRow | null {
   const { squidId, generation, container } = row
   const isAvailable = reason === null

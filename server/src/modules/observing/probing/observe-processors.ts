@@ -11,7 +11,7 @@ import { isProcessor, metricsPort } from '../../containers.ts'
 
 /** An unchanged row is rewritten at this interval, which shows that the processor is still observed. */
 const renewMs = 30_000
-/** The same interval while the processor's node does not respond, so that users see this soon. */
+/** The interval while the processor's node does not respond: shorter, so that users soon see the time without responses. */
 const renewSilentMs = 5_000
 /** Minimum interval at which responses of a processor's node are recorded. */
 const minResponseIntervalMs = 10_000
@@ -41,7 +41,10 @@ async function scrapeOf({ directory }: App, { squidId, generation, container }: 
   return endpoint && (await scrape(endpoint))
 }
 
-/** The row to write after a scrape; null when there is nothing to record. */
+/**
+ * Returns the row to write after a scrape; null when there is nothing to record. `metrics` is null if the processor did not respond,
+ * `knownHead` if the chain of the processor is unknown.
+ */
 export function nextRow(
   { squidId, generation, container }: Pick<ContainerRow, 'squidId' | 'generation' | 'container'>,
   before: ProcessorRow | undefined,

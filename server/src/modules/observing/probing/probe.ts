@@ -8,7 +8,10 @@ const headers = { 'content-type': 'application/json', 'content-length': body.len
 
 const apiPortName = `port ${apiPort}, which GRAPHQL_SERVER_PORT names`
 
-/** `fault`: a sentence; null if the program responds. `responseText`: its unredacted error response, which may contain secrets. */
+/**
+ * `fault`: why the program is not available, in a sentence; null if it is available. `responseText`: its unredacted error response, which
+ * may contain secrets; null without an error response.
+ */
 export type ApiProbe = { fault: string | null; responseText: string | null }
 
 /** Sends the simplest GraphQL query. An api is available if it responds with a status below 500, even if not with GraphQL. */

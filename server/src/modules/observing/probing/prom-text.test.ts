@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readMetrics } from './prom-text.ts'
-import { processorMetrics } from './scrape.ts'
+import { parseProcessorMetrics } from './scrape.ts'
 
 const page = `# HELP sqd_processor_last_block Last processed block
 # TYPE sqd_processor_last_block gauge
@@ -17,7 +17,7 @@ process_cpu_user_seconds_total 0.1
 
 describe('the metrics of a processor', () => {
   test("are read from a page in the SDK's format", () => {
-    expect(processorMetrics(page)).toEqual({
+    expect(parseProcessorMetrics(page)).toEqual({
       currentBlock: 18_123_456,
       totalBlocks: 18_123_460,
       blocksPerSecond: null,
@@ -29,16 +29,16 @@ describe('the metrics of a processor', () => {
   })
 
   test('are complete before the first block and without a chain height', () => {
-    expect(processorMetrics('sqd_processor_last_block -1\n')).toMatchObject({ currentBlock: -1, totalBlocks: 0 })
-    expect(processorMetrics('sqd_processor_last_block 5\r\nsqd_processor_chain_height 3\r\n')).toMatchObject({
+    expect(parseProcessorMetrics('sqd_processor_last_block -1\n')).toMatchObject({ currentBlock: -1, totalBlocks: 0 })
+    expect(parseProcessorMetrics('sqd_processor_last_block 5\r\nsqd_processor_chain_height 3\r\n')).toMatchObject({
       currentBlock: 5,
       totalBlocks: 5,
     })
   })
 
   test('are null for a page of another program', () => {
-    expect(processorMetrics('<html>not found</html>')).toBeNull()
-    expect(processorMetrics('')).toBeNull()
+    expect(parseProcessorMetrics('<html>not found</html>')).toBeNull()
+    expect(parseProcessorMetrics('')).toBeNull()
   })
 })
 

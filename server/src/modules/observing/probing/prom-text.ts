@@ -14,7 +14,10 @@ export function readMetrics(text: string, names: ReadonlySet<string>): Map<strin
   return values
 }
 
-/** Returns the sum of all samples of a metric whose labels contain text such as `kind="failure"`; null without such a metric. */
+/**
+ * Returns the sum of those samples of a metric whose labels contain the text `label`, such as `kind="failure"`; 0 if none does, null if
+ * the metric has no samples.
+ */
 export function sumMetric(text: string, name: string, label: string): number | null {
   let sum: number | null = null
   for (const line of text.split('\n')) {

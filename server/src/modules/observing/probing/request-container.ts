@@ -1,7 +1,7 @@
 import type { Endpoint } from '@shoal/runtime'
 import { request, type RequestOptions } from 'node:http'
 
-/** Maximum size of a response; no metrics page is nearly as large. */
+/** Maximum size of a response: no metrics page is nearly as large. */
 const maxBytes = 4_000_000
 
 export type ContainerResponse = { status: number; text: string }

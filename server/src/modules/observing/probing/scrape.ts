@@ -6,6 +6,7 @@ import { readMetrics, sumMetric } from './prom-text.ts'
 export type ProcessorMetrics = {
   /** −1 before the first block. */
   currentBlock: number
+  /** The height of the chain; at least `currentBlock`, and 0 if both are unknown. */
   totalBlocks: number
   blocksPerSecond: number | null
   etaSeconds: number | null
@@ -13,6 +14,7 @@ export type ProcessorMetrics = {
   syncRatio: number | null
   /** Requests to the processor's RPC node since its program started, including failed ones; null if it uses none. */
   rpcRequests: number | null
+  /** The number of those requests that failed. */
   rpcFailures: number | null
 }
 
@@ -28,7 +30,7 @@ const rpcCount = 'sqd_rpc_request_count'
 const names = new Set([lastBlock, chainHeight, speed, eta, ratio])
 
 /** Parses a page of metrics; null if it contains no metrics of a processor. */
-export function processorMetrics(text: string): ProcessorMetrics | null {
+export function parseProcessorMetrics(text: string): ProcessorMetrics | null {
   const values = readMetrics(text, names)
   const current = values.get(lastBlock)
   if (current === undefined) return null
@@ -43,8 +45,8 @@ export function processorMetrics(text: string): ProcessorMetrics | null {
   }
 }
 
-/** Scrapes a processor's metrics; null while it does not respond: it opens the port only when its data source is ready. */
+/** Scrapes a processor's metrics. Returns null if it does not respond: the SDK opens the port only when the data source has responded. */
 export async function scrape(endpoint: Endpoint): Promise<ProcessorMetrics | null> {
   const response = await requestContainer(endpoint, { method: 'GET', path: '/metrics', timeoutMs }).catch(() => null)
-  return response?.status === 200 ? processorMetrics(response.text) : null
+  return response?.status === 200 ? parseProcessorMetrics(response.text) : null
 }

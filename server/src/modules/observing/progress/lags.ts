@@ -3,7 +3,7 @@ import type { Db } from '../../../db/database.ts'
 import { lagOf } from './lag.ts'
 import { selectContainers, selectProcessors } from './parts-store.ts'
 
-/** `container`: the processor's name. */
+/** The lag of one processor. `container` is the processor's name. */
 export type ObservedLag = { squidId: number; container: string } & NonNullable<Processor['lag']>
 
 /**

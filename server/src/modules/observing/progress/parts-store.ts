@@ -61,7 +61,7 @@ export type ObservedDatabase = {
   totalBytes: number
 }
 
-export type SquidRelations = {
+export type PartRows = {
   tags: { squidId: number; tag: string }[]
   databases: ObservedDatabase[]
   containers: ObservedContainer[]
@@ -74,7 +74,7 @@ type OrgSelector = { orgId: number; ids?: number[] | undefined }
 export type SquidSelector = { squidIds: number[] } | OrgSelector
 
 /** SQL for a time as integer epoch milliseconds. Uses `date_part`, since `extract` computes with numerics, which is slow. */
-const ms = (column: string) => `round(date_part('epoch', ${column}) * 1000)::bigint`
+const epochMs = (column: string) => `round(date_part('epoch', ${column}) * 1000)::bigint`
 
 function matchesSelector(selector: SquidSelector): SQL {
   const hasId = (ids: number[]) => sql`s.id = any(${sql.param(ids)}::bigint[])`
@@ -84,11 +84,11 @@ function matchesSelector(selector: SquidSelector): SQL {
 }
 
 /** Reads the tags, databases and observations of versions. Observations are those of the serving generation. */
-export async function selectParts(db: Db, selector: SquidSelector): Promise<SquidRelations> {
+export async function selectParts(db: Db, selector: SquidSelector): Promise<PartRows> {
   const condition = matchesSelector(selector)
   const list = async <R extends Record<string, unknown>>(query: SQL) => (await db.execute<R>(query)).rows
   const [tags, databases, containers, processors, apis] = await Promise.all([
-    list<SquidRelations['tags'][number]>(
+    list<PartRows['tags'][number]>(
       sql`select squid_id as "squidId", tag from squid_tags t join squids s on s.id = t.squid_id where ${condition} order by tag`,
     ),
     list<ObservedDatabase>(sql`
@@ -100,7 +100,7 @@ export async function selectParts(db: Db, selector: SquidSelector): Promise<Squi
       ofServingGeneration(
         selector,
         'api_states',
-        `container, is_available as "isAvailable", ${ms('t.since')} as "sinceMs", reason`,
+        `container, is_available as "isAvailable", ${epochMs('t.since')} as "sinceMs", reason`,
       ),
     ),
   ])
@@ -108,16 +108,16 @@ export async function selectParts(db: Db, selector: SquidSelector): Promise<Squi
 }
 
 /**
- * If the selector is an organization, returns only containers of processors: lists show no others, and the status of apis comes from
- * probes.
+ * Returns the containers of the versions. If the selector is an organization, returns only containers of processors: lists show no
+ * others, and the status of apis comes from probes.
  */
 export async function selectContainers(db: Db, selector: SquidSelector): Promise<ObservedContainer[]> {
   const { rows } = await db.execute<ObservedContainer>(
     ofServingGeneration(
       selector,
       'container_states',
-      `container, state, ${ms('since')} as "sinceMs", restarts, crashes_in_a_row as "crashesInARow", exit_code as "exitCode",
-       is_out_of_memory as "isOutOfMemory", ${ms('disk_full_since')} as "diskFullSinceMs", reason, p.sentence as source`,
+      `container, state, ${epochMs('since')} as "sinceMs", restarts, crashes_in_a_row as "crashesInARow", exit_code as "exitCode",
+       is_out_of_memory as "isOutOfMemory", ${epochMs('disk_full_since')} as "diskFullSinceMs", reason, p.sentence as source`,
       {
         join: sql`left join processor_sources p on p.squid_id = t.squid_id and p.generation = t.generation and p.processor = t.container`,
         condition: 'orgId' in selector ? sql`and s.processors ? container` : sql``,
@@ -127,7 +127,7 @@ export async function selectContainers(db: Db, selector: SquidSelector): Promise
   return rows
 }
 
-/** The processors with the independent heads of their chains. */
+/** Returns the processors of the versions, with the independent heads of their chains. */
 export async function selectProcessors(db: Db, selector: SquidSelector): Promise<ObservedProcessor[]> {
   const [progress, heads] = await Promise.all([
     db.execute<Omit<ObservedProcessor, 'head'> & { chain: string | null }>(
@@ -135,16 +135,16 @@ export async function selectProcessors(db: Db, selector: SquidSelector): Promise
         selector,
         'processor_states',
         `processor, current_block as "currentBlock", total_blocks as "totalBlocks", blocks_per_second as "blocksPerSecond",
-         eta_seconds as "etaSeconds", ${ms('progressed_at')} as "progressedAtMs", ${ms('head_moved_at')} as "headMovedAtMs",
-         ${ms('scraped_at')} as "scrapedAtMs", ${ms('unanswered_since')} as "unansweredSinceMs", head_rate as "headRate",
-         ${ms('caught_up_at')} as "caughtUpAtMs", stalled_ms as "stalledMs", follows_head as "followsHead",
-         ${ms('answered_at')} as "answeredAtMs", response_rate as "responseRate", t.chain`,
+         eta_seconds as "etaSeconds", ${epochMs('progressed_at')} as "progressedAtMs", ${epochMs('head_moved_at')} as "headMovedAtMs",
+         ${epochMs('scraped_at')} as "scrapedAtMs", ${epochMs('unanswered_since')} as "unansweredSinceMs", head_rate as "headRate",
+         ${epochMs('caught_up_at')} as "caughtUpAtMs", stalled_ms as "stalledMs", follows_head as "followsHead",
+         ${epochMs('answered_at')} as "answeredAtMs", response_rate as "responseRate", t.chain`,
       ),
     ),
     // Reads each head once per chain, not per processor, since there are few chains and many processors.
     db.execute<ObservedHead & { chain: string }>(sql`
-      select chain, head_block as "headBlock", final_block as "finalBlock", ${sql.raw(ms('moved_at'))} as "movedAtMs", block_rate as "blockRate",
-        ${sql.raw(ms('observed_at'))} as "observedAtMs" from chain_heads`),
+      select chain, head_block as "headBlock", final_block as "finalBlock", ${sql.raw(epochMs('moved_at'))} as "movedAtMs", block_rate as "blockRate",
+        ${sql.raw(epochMs('observed_at'))} as "observedAtMs" from chain_heads`),
   ])
   const headOf = new Map(heads.rows.map(({ chain, ...head }) => [chain, head]))
   return progress.rows.map((row) => ({ ...row, head: headOf.get(row.chain ?? '') ?? null }))

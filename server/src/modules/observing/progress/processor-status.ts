@@ -45,7 +45,10 @@ export function processorStatus(
     : { status: 'SYNCING', reason: null, sinceMs: metrics.caughtUpAtMs ?? sinceMs }
 }
 
-/** Returns why a processor makes no progress, and since when; null if it makes progress, or if that is unknown. */
+/**
+ * Returns why a processor has made no progress for `waitMs`, and since when; null if it makes progress, or if that is unknown. `reason` is
+ * null if the cause is unknown.
+ */
 export function reasonStuck(
   container: ObservedContainer,
   metrics: ObservedProcessor | undefined,

@@ -49,7 +49,7 @@ const apiSlow: RuleOf<'api'> = {
         container: 'api',
         label: 'API is slow',
         reason: `One in twenty requests takes longer than ${Math.round(latency.p95Ms)} ms. A larger profile, more replicas or an index in the schema may help.`,
-        isClear: latency.p95Ms > thresholdMs,
+        canOpenAlert: latency.p95Ms > thresholdMs,
       },
     ]
   },

@@ -7,7 +7,7 @@ import { rules } from './rules.ts'
 /** Returns all problems of a version. Rules whose limit is null find nothing. */
 export function findingsOf(facts: AlertFacts, limits: Limits, nowMs: number): Finding[] {
   const { database, containers, processors, processorMetrics } = facts
-  const findFor = <S extends Scope>(scope: S, facts: FactsOf[S]) => findIn(scope, facts, limits, nowMs)
+  const findFor = <S extends Scope>(scope: S, scopeFacts: FactsOf[S]) => findIn(scope, scopeFacts, limits, nowMs)
   return [
     ...(database ? findFor('database', { database }) : []),
     ...containers.flatMap((container) => {
@@ -28,8 +28,9 @@ export const orgFindingsOf = (facts: OrgFacts, limits: Limits, nowMs: number): F
 
 /** Returns the findings that the page of a version shows, for the default thresholds, not those of its organization. */
 export const warningsOf = (facts: AlertFacts, nowMs: number): Finding[] =>
-  findingsOf(facts, defaultLimits, nowMs).filter(({ kind, isClear }) => isClear && rules[kind].isWarning)
+  findingsOf(facts, defaultLimits, nowMs).filter(({ kind, canOpenAlert }) => canOpenAlert && rules[kind].isWarning)
 
+/** The default threshold of every rule; 0 for a rule without threshold. */
 export const defaultLimits = Object.fromEntries(
   Object.entries(alertRules).map(([kind, { threshold }]) => [kind, threshold?.initial ?? 0]),
 ) as Limits
@@ -38,7 +39,9 @@ function findIn<S extends Scope>(scope: S, facts: FactsOf[S], limits: Limits, no
   return rulesFor(scope).flatMap(([kind, rule]) => {
     const threshold = limits[kind]
     if (threshold === null) return []
-    return rule.find(facts, threshold, nowMs).map((problem) => ({ sinceMs: null, isClear: true, ...problem, kind }))
+    return rule
+      .find(facts, threshold, nowMs)
+      .map((problem) => ({ sinceMs: null, canOpenAlert: true, ...problem, kind }))
   })
 }
 

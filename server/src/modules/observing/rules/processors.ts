@@ -101,7 +101,7 @@ const wronglySynced: RuleOf<'processor'> = {
         container: current.processor,
         label: `${current.processor} only seems to be synced`,
         reason: `It reports that it has caught up at block ${current.currentBlock}, but its chain is at block ${head}. Its data source may have stopped: see its log, and try another one.`,
-        isClear: isWronglySynced,
+        canOpenAlert: isWronglySynced,
       },
     ]
   },
@@ -127,7 +127,7 @@ const frozenHead: RuleOf<'processor'> = {
         label: `${container.container} receives no new blocks`,
         reason: `The head of its chain has been at block ${current.totalBlocks} since ${readableTime(movedAtMs)}. Either the chain has paused or the data source has stopped: see the log, and try another source.`,
         sinceMs: movedAtMs,
-        isClear: !stuck,
+        canOpenAlert: !stuck,
       },
     ]
   },
@@ -149,7 +149,7 @@ const lagging: RuleOf<'processor'> = {
         container: current.processor,
         label: `${current.processor} is behind its chain`,
         reason: `It is ${late} blocks late. It may need a larger profile, or a faster RPC endpoint.`,
-        isClear: late > maxBlocks && (isMoving || !isStallRuleOn) && !isWronglySynced && !stuck,
+        canOpenAlert: late > maxBlocks && (isMoving || !isStallRuleOn) && !isWronglySynced && !stuck,
       },
     ]
   },

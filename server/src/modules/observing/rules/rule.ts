@@ -7,7 +7,7 @@ export type Problem = Pick<AlertEvent, 'severity' | 'container' | 'label' | 'rea
   /** When the problem began, in epoch milliseconds; null (the default) if unknown. */
   sinceMs?: number | null
   /** False if the problem is too weak to open an alert, but enough to keep an open one. True by default. */
-  isClear?: boolean
+  canOpenAlert?: boolean
 }
 
 /** A current problem of a version or an organization. Warnings of versions and alerts are made from findings. */
@@ -45,6 +45,7 @@ export type OrgFacts = {
   quotas: { quota: 'spend' | 'rpc'; used: number; cap: number }[]
 }
 
+/** The facts about one processor that rules check. */
 export type ProcessorFacts = {
   container: ObservedContainer
   /** The processor's metrics; null if they do not respond or are from an earlier run. */
@@ -55,6 +56,7 @@ export type ProcessorFacts = {
   isWronglySynced: boolean
   /** Why the processor makes no progress; null if it does, if another rule reports the cause, or if the rule for this is off. */
   stuck: { reason: string | null; sinceMs: number } | null
+  /** Whether the rule `STALLED` has a threshold. */
   isStallRuleOn: boolean
 }
 

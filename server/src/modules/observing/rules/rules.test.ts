@@ -9,7 +9,7 @@ import { rules } from './rules.ts'
 const now = Date.parse('2026-01-15T12:00:00Z')
 const ago = (ms: number) => now - ms
 
-/** A version without problems except for `change`. */
+/** The facts in which a version differs from `healthy`. */
 const version = (change: Partial<AlertFacts>): Partial<AlertFacts> => change
 const eth = (change: Parameters<typeof observedContainer>[0]) =>
   observedContainer({ sinceMs: ago(hours(1)), ...change })
@@ -123,7 +123,7 @@ const findProblems = (facts: Example['facts'], limits = defaultLimits) =>
 
 test.each(Object.entries(examples))('rule %s finds its problem, and nothing when the rule is off', (kind, example) => {
   const { facts, severity, container } = example
-  expect(findProblems(facts)).toMatchObject([{ kind, severity, container, isClear: true }])
+  expect(findProblems(facts)).toMatchObject([{ kind, severity, container, canOpenAlert: true }])
   expect(findProblems(facts, { ...defaultLimits, [kind]: null }).filter((finding) => finding.kind === kind)).toEqual([])
 })
 

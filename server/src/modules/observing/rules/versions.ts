@@ -24,7 +24,7 @@ const lowSpace: RuleOf<'database'> = {
         // The label is prescribed by spec 4.
         label: 'Low database space',
         reason: `${share} % of the database's disk space is used. ${consequence} Raise scale.addons.postgres.storage in the manifest and deploy again.`,
-        isClear: isLow,
+        canOpenAlert: isLow,
       },
     ]
   },

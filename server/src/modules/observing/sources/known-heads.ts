@@ -13,7 +13,7 @@ export type HeadLookup = (processor: {
   container: string
 }) => { chain: string; head: ChainHead | null } | null
 
-export type ChainHeadCache = {
+export type KnownHeads = {
   headOf: HeadLookup
   /** Returns the data sources found in the code and environment of a processor, without credentials. */
   sourcesOf: (processor: { squidId: number; container: string }) => string[]
@@ -21,10 +21,11 @@ export type ChainHeadCache = {
   refresh: () => Promise<void>
 }
 
-/** Chains and data sources by processor, as read from one version of the row. */
+/** Chains and data sources by processor, as read from one state of the version's row. */
 type CachedWorkload = { rowVersion: string; chains: Map<string, string>; sources: Map<string, string[]> }
 
-export function createKnownHeads(app: App): ChainHeadCache {
+/** Creates a cache of the heads of the chains that processors index. It is empty until `refresh` is called. */
+export function createKnownHeads(app: App): KnownHeads {
   let heads = new Map<string, ChainHead>()
   const workloads = new Map<number, CachedWorkload>()
 

@@ -1,7 +1,7 @@
 import type { WorkerApp } from '../../../app.ts'
 import { mapConcurrently } from '@shoal/runtime'
-import { createRedactorSource, type RedactorSource } from '../../databases/index.ts'
-import type { ChainHeadCache } from './known-heads.ts'
+import { createRedactorLookup, type RedactorLookup } from '../../databases/index.ts'
+import type { KnownHeads } from './known-heads.ts'
 import type { ContainerRow, ProcessorRow, SourceRow } from '../observe-store.ts'
 import type { ObservationCache } from '../observation-cache.ts'
 import { silenceOf } from '../progress/silence.ts'
@@ -14,7 +14,7 @@ const tailLines = 100
 /** If a processor still serves no metrics this long after its start, its log is checked for data source errors. */
 const maxStartMs = 60_000
 
-type ProcessorSources = Pick<ChainHeadCache, 'headOf' | 'sourcesOf'>
+type ProcessorSources = Pick<KnownHeads, 'headOf' | 'sourcesOf'>
 
 /**
  * Returns a function that finds the processors whose data source does not respond, and records the name of that source from the processor's
@@ -24,7 +24,7 @@ export function createSourceObserver(
   app: WorkerApp,
   cache: ObservationCache,
   processorSources: ProcessorSources,
-  redactors: RedactorSource = createRedactorSource(app),
+  redactors: RedactorLookup = createRedactorLookup(app),
 ) {
   return async (): Promise<void> => {
     const nowMs = app.clock.now().getTime()

@@ -53,7 +53,7 @@ const processor = async (): Promise<Processor> => {
 const findings = async () => {
   const [version] = await readAlertSubjects(t.app.db)
   if (!version) throw new Error('There is no version')
-  return findingsOf(version.facts, defaultLimits, clock.now().getTime()).filter(({ isClear }) => isClear)
+  return findingsOf(version.facts, defaultLimits, clock.now().getTime()).filter(({ canOpenAlert }) => canOpenAlert)
 }
 
 const atHead = (source: NonNullable<SimBehaviour['sync']>['source'], headBlocksPerSecond = 1 / 12): SimBehaviour => ({

@@ -22,6 +22,7 @@ export type SealedWorkload = {
   sourceHosts: string[]
 }
 
+/** Returns the workloads of those of the versions whose desired state is running. */
 export async function selectSealedWorkloads(db: Db, squidIds: number[]): Promise<SealedWorkload[]> {
   const { id, sealedWorkload, secretNames, manifestCurrent, sourceHosts } = squids
   const rows = await db

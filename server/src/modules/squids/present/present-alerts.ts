@@ -1,7 +1,7 @@
 import type { Squid } from '@shoal/contract'
 import { isoTime } from '../../../clock.ts'
 import { warningsOf, type AlertFacts } from '../../observing/index.ts'
-import { receivesSecret } from '../../manifest/index.ts'
+import { receivesSecretAutomatically } from '../../manifest/index.ts'
 import type { PresentedRow } from './present-store.ts'
 
 type Alert = Squid['alerts'][number]
@@ -34,7 +34,7 @@ function secretsAlerts({ squid, secrets }: AlertInput): Alert[] {
   const { secretsReadAtMs, secretNames, manifestCurrent } = squid
   if (secretsReadAtMs === null) return []
   const changed = [...secrets]
-    .filter(([name]) => secretNames.includes(name) || receivesSecret(name, manifestCurrent))
+    .filter(([name]) => secretNames.includes(name) || receivesSecretAutomatically(name, manifestCurrent))
     .map(([name, at]) => ({ name, atMs: at.getTime() }))
     .filter(({ atMs }) => atMs > secretsReadAtMs)
     .sort((a, b) => (a.name < b.name ? -1 : 1))

@@ -39,17 +39,17 @@ export type PresentedRow = SummaryRow & {
 }
 
 /** SQL for epoch milliseconds as an integer. Uses `date_part`, because `extract` computes with numerics, which is slow. */
-const ms = (column: string) => `round(date_part('epoch', ${column}) * 1000)::bigint`
+const epochMs = (column: string) => `round(date_part('epoch', ${column}) * 1000)::bigint`
 
 const summaryColumns = sql.raw(`s.id, s.org_id as "orgId", s.name, s.slot, s.image, s.desired_state as "desiredState",
   s.api_replicas as "apiReplicas", s.api_profile as "apiProfile", s.processor_profile as "processorProfile",
   s.hasura_replicas as "hasuraReplicas", s.hasura_profile as "hasuraProfile",
   s.processors, s.is_dedicated as "isDedicated", s.last_deploy as "lastDeploy",
-  ${ms('s.deployed_at')} as "deployedAtMs", ${ms('s.hibernated_at')} as "hibernatedAtMs"`)
+  ${epochMs('s.deployed_at')} as "deployedAtMs", ${epochMs('s.hibernated_at')} as "hibernatedAtMs"`)
 
 const rowColumns = sql`${summaryColumns}, ${sql.raw(`s.description, s.manifest_raw as "manifestRaw",
   s.manifest_current as "manifestCurrent", s.package_json as "packageJson", s.secret_names as "secretNames",
-  ${ms('s.secrets_read_at')} as "secretsReadAtMs", ${ms('s.created_at')} as "createdAtMs"`)}`
+  ${epochMs('s.secrets_read_at')} as "secretsReadAtMs", ${epochMs('s.created_at')} as "createdAtMs"`)}`
 
 export async function selectPresented(db: Db, squidId: number): Promise<PresentedRow | null> {
   const { rows } = await db.execute<PresentedRow>(sql`select ${rowColumns} from squids s where s.id = ${squidId}`)
@@ -100,7 +100,7 @@ export async function listSummaryRows(
 
 type RowWithOrg = PresentedRow & { orgCode: string; orgName: string | null }
 
-/** Returns the versions in all organizations of a user. */
+/** Returns the versions in all organizations of a user, or only in the organization of the API token if that has one. */
 export async function listPresentedOfUser(
   db: Db,
   { userId, tokenOrgId }: Pick<Actor, 'userId' | 'tokenOrgId'>,

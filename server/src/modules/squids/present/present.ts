@@ -24,7 +24,7 @@ export type SquidFacts = SummaryFacts & {
   secrets: ReadonlyMap<string, Date>
 }
 
-/** An api or Hasura that does not respond this long after its start is not available, instead of starting. */
+/** For this long after its start, an api or Hasura that does not respond yet is shown as starting; after that, as not available. */
 const startingMs = minutes(2)
 
 /** The `spec` of every version. From 4 on, clients may rely on canonical URLs, which never change (spec 2.9). */
@@ -168,13 +168,13 @@ function reasonOf(squid: SummaryRow, replicas: VersionParts['apis']): string {
   return replicas.find((row) => row.reason !== null)?.reason ?? 'It is starting.'
 }
 
-const metricsOf = ({ containers, processors }: SummaryFacts, name: string) => ({
+const observationsOf = ({ containers, processors }: SummaryFacts, name: string) => ({
   container: containers.find((row) => row.container === name),
   metrics: processors.find((row) => row.processor === name),
 })
 
 function presentProgress(name: string, facts: SummaryFacts, nowMs: number) {
-  const { container, metrics } = metricsOf(facts, name)
+  const { container, metrics } = observationsOf(facts, name)
   const { sinceMs, ...status } = processorStatus(container, metrics, nowMs)
   return {
     name,
@@ -194,7 +194,7 @@ function presentProcessors(
   nowMs: number,
 ): Squid['processors'] {
   return facts.squid.processors.map((name) => {
-    const { container, metrics } = metricsOf(facts, name)
+    const { container, metrics } = observationsOf(facts, name)
     return {
       ...presentProgress(name, facts, nowMs),
       metrics: metricsUrl(config, urlParts, name),

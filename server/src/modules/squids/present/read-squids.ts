@@ -22,8 +22,8 @@ export async function presentSquids(app: App, squids: SquidWithOrg[]): Promise<S
 /** Presents one version, with the database credentials that the caller may use. */
 export async function presentOneSquid(app: App, org: OrgScope, squid: PresentedRow): Promise<Squid> {
   const factsOf = await readFacts(app, [{ squid, org }])
-  const connections = mayConnect(org, squid) ? await readerConnection(app, squid.id) : null
-  const facts = { ...factsOf({ squid, org }), connections: connections ? [connections] : [] }
+  const connection = mayConnect(org, squid) ? await readerConnection(app, squid.id) : null
+  const facts = { ...factsOf({ squid, org }), connections: connection ? [connection] : [] }
   return presentSquid(app.config, facts, app.clock.now().getTime())
 }
 
@@ -40,7 +40,7 @@ const mayConnect = (org: OrgScope, squid: PresentedRow): boolean =>
 
 /**
  * Presents the versions of an organization, all or those with these ids, as lists show them. Reads only the columns that lists
- * show, because the console polls this.
+ * show, because the console polls this list.
  */
 export async function presentSummaries(app: App, org: SquidFacts['org'], ids?: number[]): Promise<SquidSummary[]> {
   const selector = { orgId: org.id, ids }

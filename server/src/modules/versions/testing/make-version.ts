@@ -12,6 +12,7 @@ export type VersionSpec = {
   apis?: SimBehaviour[]
   /** The behaviour of each processor, by name. */
   processors?: Record<string, SimBehaviour>
+  /** Columns that differ from those of an ordinary running version. */
   row?: Partial<SquidRow>
 }
 
@@ -50,6 +51,7 @@ export const workloadOf = ({ id, orgId, generation }: SquidRow, containers: Cont
   containers,
 })
 
+/** A container that the `sim` runtime runs with this behaviour. */
 export const specOf = (name: string, port: number, behaviour: SimBehaviour): ContainerSpec => ({
   name,
   command: ['play'],

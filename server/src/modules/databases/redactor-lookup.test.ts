@@ -4,7 +4,7 @@ import { startTestApp, type TestApp } from '../../testing/index.ts'
 import { rpcTokenOf } from '../rpc/tokens.ts'
 import { insertSquid } from '../versions/index.ts'
 import { passwordContext } from './passwords.ts'
-import { createRedactorSource } from './redactor-source.ts'
+import { createRedactorLookup } from './redactor-lookup.ts'
 import { squidDatabases } from './tables.ts'
 
 let t: TestApp
@@ -55,7 +55,7 @@ async function countQueries(work: (app: TestApp['app']) => Promise<unknown>): Pr
 test('redactors redact all values even if there are more versions than the cache may contain', async () => {
   const org = await createOrg('secret of many')
   const ids = [await createVersion(org, 'first', 0), await createVersion(org, 'second', 0)]
-  const redactorsOf = createRedactorSource(t.app, 1)
+  const redactorsOf = createRedactorLookup(t.app, 1)
   for (let call = 0; call < 3; call++) {
     const redactorOf = await redactorsOf(ids)
     for (const id of ids) expect(redactorOf(id)('secret of many')).not.toContain('secret of many')
@@ -68,7 +68,7 @@ test('each version has its own redactor, and many redactors need as many queries
   const closed = await createVersion(a, 'closed', 0)
   const other = await createVersion(b, 'other', 5)
 
-  const redactorOf = await createRedactorSource(t.app)([open, closed, other])
+  const redactorOf = await createRedactorLookup(t.app)([open, closed, other])
   const text = ['secret of a', 'secret of b', a.rpcToken, b.rpcToken, 'owner open', 'reader open', 'owner closed'].join(
     '|',
   )
@@ -80,6 +80,6 @@ test('each version has its own redactor, and many redactors need as many queries
   expect(left(closed)).toEqual(['secret of b', b.rpcToken, 'owner open', 'reader open'])
   expect(left(other)).toEqual(['secret of a', a.rpcToken, 'owner open', 'reader open', 'owner closed'])
 
-  const one = await countQueries((app) => createRedactorSource(app)([open]))
-  expect(await countQueries((app) => createRedactorSource(app)([open, closed, other]))).toBe(one)
+  const one = await countQueries((app) => createRedactorLookup(app)([open]))
+  expect(await countQueries((app) => createRedactorLookup(app)([open, closed, other]))).toBe(one)
 })

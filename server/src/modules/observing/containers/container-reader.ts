@@ -1,5 +1,5 @@
 import type { WorkerApp } from '../../../app.ts'
-import { hasFinished } from './ending.ts'
+import { retryUnlessFinished } from './ending.ts'
 import type { HeadLookup } from '../sources/known-heads.ts'
 import { readContainers, type ContainersReading } from './observe-containers.ts'
 import type { ContainerRow } from '../observe-store.ts'
@@ -9,14 +9,14 @@ import { workloadIdOf } from '../../manifest/index.ts'
 import { isProcessor } from '../../containers.ts'
 
 /** Reads all containers, after deciding whether each processor that ended with exit code 0 has finished its work. */
-export type ReadContainers = () => Promise<ContainersReading>
+export type ContainerReader = () => Promise<ContainersReading>
 
 /** Creates a reader of all containers. `headOf` returns the independent head of a processor's chain. */
 export function createContainerReader(
   { clock, runtime }: Pick<WorkerApp, 'clock' | 'runtime'>,
   cache: ObservationCache,
   headOf: HeadLookup,
-): ReadContainers {
+): ContainerReader {
   /** The end times of the processors that have finished their work. */
   const finishedAtMs = new Map<string, number>()
 
@@ -24,12 +24,12 @@ export function createContainerReader(
     const endedAtMs = row.since.getTime()
     if (finishedAtMs.get(key) === endedAtMs) return true
     const workload = workloadIdOf(row.squidId, row.generation)
-    const isDone = await hasFinished(runtime, { ...row, workload }, () => isChainGrowing(row))
+    const isDone = await retryUnlessFinished(runtime, { ...row, workload }, () => hasNewBlocks(row))
     if (isDone) finishedAtMs.set(key, endedAtMs)
     return isDone
   }
 
-  const isChainGrowing = (row: ContainerRow): boolean => {
+  const hasNewBlocks = (row: ContainerRow): boolean => {
     const headBlock = headOf(row)?.head?.headBlock
     return headBlock !== undefined && headBlock > (cache.processors.get(containerKey(row))?.currentBlock ?? -1)
   }

@@ -2,25 +2,25 @@ import type { App } from '../../app.ts'
 import { existingRpcTokens } from '../rpc/index.ts'
 import { createRedactor, readHiddenValues, type Redactor } from '../secrets/index.ts'
 import { loginPasswordOf, ownerPasswordOf, readerPasswordOf } from './passwords.ts'
-import { selectHiddenStamps, selectSealedLoginPasswords, selectSealedPasswords } from './redaction-store.ts'
+import { selectRedactionStamps, selectSealedLoginPasswords, selectSealedPasswords } from './redaction-store.ts'
 
 /**
  * Returns the redactors of versions, which remove secrets from the output of programs before Shoal stores or displays the output.
  */
-export type RedactorSource = (squidIds: number[]) => Promise<(squidId: number) => Redactor>
+export type RedactorLookup = (squidIds: number[]) => Promise<(squidId: number) => Redactor>
 
 const noRedaction: Redactor = (text) => text
 
 /**
- * Returns a source of redactors for the values that Shoal stores: the secrets of the organization, its RPC token, and the
+ * Returns a lookup of redactors for the values that Shoal stores: the secrets of the organization, its RPC token, and the
  * passwords of the version's database. Each call runs one query for all versions, and a few more if any value has changed. Shoal
  * commits a value before a program can receive it, so a redactor always knows the values in the output.
  * @param maxCached number of versions above which the cached redactors are discarded
  */
-export function createRedactorSource(app: App, maxCached = 5_000): RedactorSource {
+export function createRedactorLookup(app: App, maxCached = 5_000): RedactorLookup {
   const cached = new Map<number, { stamp: string; redactor: Redactor }>()
   return async (squidIds) => {
-    const stamps = await selectHiddenStamps(app.db, squidIds)
+    const stamps = await selectRedactionStamps(app.db, squidIds)
     const changed = stamps.filter(({ squidId, stamp }) => cached.get(squidId)?.stamp !== stamp)
     // Copied from the cache first, because this call and concurrent ones may clear the cache.
     const redactors = new Map(squidIds.map((id) => [id, cached.get(id)?.redactor ?? noRedaction]))

@@ -4,12 +4,12 @@ import { hours, systemClock } from '../../clock.ts'
 import { deleteImage, isImageRecorded, lockImage, orgsWithUnusedImages, unusedImagesOf } from './images-store.ts'
 import { lockOrg } from '../orgs/index.ts'
 import { hasUnfinishedDeployment } from './store.ts'
-import { collectUploads } from './uploads.ts'
+import { removeUnusedArchives } from './uploads.ts'
 
 /** Jobs that remove unused archives and images from disk every hour. */
-export const collectionJobs = (app: WorkerApp): Job<never>[] => [
-  { name: 'deployments.collect-uploads', schedule: '7 * * * *', run: () => collectUploads(app) },
-  { name: 'deployments.collect-images', schedule: '17 * * * *', run: () => collectImages(app) },
+export const removalJobs = (app: WorkerApp): Job<never>[] => [
+  { name: 'deployments.collect-uploads', schedule: '7 * * * *', run: () => removeUnusedArchives(app) },
+  { name: 'deployments.collect-images', schedule: '17 * * * *', run: () => removeUnusedImages(app) },
 ]
 
 /** After this time, a stored image without a row was left by a worker that died before it recorded the image. */
@@ -19,7 +19,7 @@ const orphanAfterMs = hours(24)
  * Removes images that no version runs or keeps, and those without a row. Rows are deleted before files: if a worker is killed in
  * between, a later round removes the files without a row.
  */
-export async function collectImages(app: WorkerApp): Promise<void> {
+export async function removeUnusedImages(app: WorkerApp): Promise<void> {
   const unused: string[] = []
   for (const orgId of await orgsWithUnusedImages(app.db)) unused.push(...(await deleteUnusedRows(app, orgId)))
   const oldMs = systemClock.now().getTime() - orphanAfterMs
