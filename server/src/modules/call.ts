@@ -102,7 +102,8 @@ type ResultOf<E extends Endpoint> = E['kind'] extends 'file'
     ? AsyncIterable<z.input<E['payload']>[]>
     : PayloadInputOf<E>
 
+/** The function that implements an endpoint. */
 export type Handler<E extends Endpoint> = (call: Call<E>) => Promise<ResultOf<E>>
 
-/** The handlers of an area; a missing one is a compile-time error. */
+/** The handlers of one area of the contract, by verb; a missing one is a compile-time error. */
 export type Handlers<A extends Areas[string]> = { [Name in keyof A]: Handler<A[Name]> }

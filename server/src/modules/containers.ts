@@ -17,10 +17,12 @@ type ContainerCounts = { apiReplicas: number; hasuraReplicas: number; processors
 
 /** The name of an api: `api` for the index 0, `api-2` for 1. */
 export const apiName = (index: number): string => (index === 0 ? 'api' : `api-${index + 1}`)
+/** Whether the container is a replica of the api. */
 export const isApi = (container: Pick<ContainerSpec, 'name'>): boolean => /^api(-\d+)?$/.test(container.name)
 export const isInit = (container: Pick<ContainerSpec, 'name'>): boolean => container.name === 'init'
 /** Whether the container serves requests through the gateway: an api, or Hasura. */
 export const isServer = (container: Pick<ContainerSpec, 'name'>): boolean => isApi(container) || isHasura(container)
+/** Whether the container is a processor: each container that is not `init`, an api or Hasura. */
 export const isProcessor = (container: Pick<ContainerSpec, 'name'>): boolean =>
   !isServer(container) && !isInit(container)
 

@@ -5,6 +5,7 @@ import type { Database, Db } from '../../db/database.ts'
 import { installation, squidDatabases } from './tables.ts'
 import { postgresMajor, revokePrivilegesElsewhere, withClient } from './tenant-client-store.ts'
 
+/** The row of a version's database. */
 export type SquidDatabaseRow = typeof squidDatabases.$inferSelect
 
 const ident = escapeIdentifier
@@ -32,11 +33,13 @@ export function squidIdOfName(name: string, prefix: string): number | null {
   return id === undefined ? null : Number(id)
 }
 
+/** Returns the row of the version's database; null if it has none. */
 export async function selectSquidDatabase(db: Db, squidId: number): Promise<SquidDatabaseRow | null> {
   const [row] = await db.select().from(squidDatabases).where(eq(squidDatabases.squidId, squidId))
   return row ?? null
 }
 
+/** Saves the sealed password of the owner. `replacePassword` sets it in Postgres. */
 export async function saveOwnerPassword(db: Db, squidId: number, sealedPassword: string): Promise<void> {
   await db.update(squidDatabases).set({ sealedPassword }).where(eq(squidDatabases.squidId, squidId))
 }
@@ -82,6 +85,7 @@ export async function saveSquidDatabase(db: Db, row: typeof squidDatabases.$infe
   return saved
 }
 
+/** Deletes the row of the version's database, with its logins. `dropDatabaseAndRoles` drops the database. */
 export async function deleteSquidDatabase(db: Db, squidId: number): Promise<void> {
   await db.delete(squidDatabases).where(eq(squidDatabases.squidId, squidId))
 }

@@ -29,12 +29,14 @@ export const loginRoleName = (owner: string, id: number): string => `${owner}_l$
 export const isLoginRole = (owner: string, name: string): boolean =>
   name.startsWith(`${owner}_l`) && /^\d+$/.test(name.slice(owner.length + 2))
 
+/** Records a login, and returns its row with the generated id. */
 export async function insertLogin(db: Db, row: typeof squidLogins.$inferInsert): Promise<LoginRow> {
   const [saved] = await db.insert(squidLogins).values(row).returning()
   if (!saved) throw new Error(`The login of squid ${row.squidId} was not saved`)
   return saved
 }
 
+/** Returns the open and closed logins of the version, oldest first. */
 export const selectLogins = (db: Db, squidId: number): Promise<LoginRow[]> =>
   db.select().from(squidLogins).where(eq(squidLogins.squidId, squidId)).orderBy(squidLogins.id)
 
@@ -50,10 +52,12 @@ export async function markClosed(db: Db, id: number, at: Date): Promise<void> {
     .where(and(eq(squidLogins.id, id), isNull(squidLogins.closedAt)))
 }
 
+/** Deletes the rows of all logins of the version. Does not drop their roles. */
 export async function deleteLogins(db: Db, squidId: number): Promise<void> {
   await db.delete(squidLogins).where(eq(squidLogins.squidId, squidId))
 }
 
+/** Deletes the row of a login. Does not drop its role. */
 export async function deleteLogin(db: Db, id: number): Promise<void> {
   await db.delete(squidLogins).where(eq(squidLogins.id, id))
 }

@@ -5,7 +5,7 @@ import type { Db } from '../../db/database.ts'
 import type { DeploymentRow, NewDeployment } from './store.ts'
 import { deployments, deploymentSteps, type DeploymentNotes } from './tables.ts'
 
-/** Thrown when another worker has claimed the deployment; the worker that catches it must stop. */
+/** Thrown when another worker has claimed the deployment; the worker that catches it must stop its work on the deployment. */
 export class SupersededError extends Error {
   override name = 'Superseded'
 }

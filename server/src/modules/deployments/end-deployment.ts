@@ -28,7 +28,7 @@ export async function fail(context: StepContext, failure: DeployFailure): Promis
   app.log.info({ deploymentId: deployment.id, failed: failure.kind }, 'deployment ended')
 }
 
-/** Restores the containers that ran before. If that fails, the reconcile loop retries. */
+/** Removes the unpacked archive, and restores the containers that ran before. If that fails, the reconcile loop retries. */
 async function cleanUp(context: StepContext): Promise<void> {
   const { app, deployment, engine } = context
   try {

@@ -2,6 +2,7 @@ import type { DeploymentFailure } from '@shoal/contract'
 import { BuildFailure, ClusterRefusal } from '@shoal/runtime'
 import { InvalidManifest, UnknownSecrets } from '../manifest/index.ts'
 
+/** The kinds of failures that end a deployment. */
 export type FailureKind = Exclude<DeploymentFailure, 'NO'>
 
 /** An error that ends a deployment. Its message says what failed and what users can do. */

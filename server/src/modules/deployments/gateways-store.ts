@@ -16,6 +16,7 @@ export async function recordGatewayHeartbeat(db: Db, gateway: string): Promise<b
   return rows[0]?.isNew ?? true
 }
 
+/** Deletes the row of a gateway that stops, with its routes. */
 export async function deleteGateway(db: Db, gateway: string): Promise<void> {
   await db.execute(sql`delete from gateways where id = ${gateway}`)
 }

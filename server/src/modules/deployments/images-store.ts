@@ -15,11 +15,14 @@ export async function recordImage(db: Db, image: typeof images.$inferInsert): Pr
     .onConflictDoUpdate({ target: images.image, set: { bytes: image.bytes } })
 }
 
-/** Locks the image against being recorded or removed until the transaction ends. */
+/**
+ * Locks the image against being recorded or removed until the transaction ends. The seed of the hash is used for no other locks.
+ */
 export async function lockImage(tx: Db, image: string): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtextextended(${image}, 5404104))`)
 }
 
+/** Whether the image has a row. An image without a row is removed from disk. */
 export async function isImageRecorded(db: Db, image: string): Promise<boolean> {
   const rows = await db.select({ image: images.image }).from(images).where(eq(images.image, image))
   return rows.length > 0
@@ -67,6 +70,7 @@ export async function unusedImagesOf(db: Db, orgId: number): Promise<string[]> {
   return rows.map((row) => row.image)
 }
 
+/** Deletes the row of the image. Its files are removed later. */
 export async function deleteImage(db: Db, image: string): Promise<void> {
   await db.delete(images).where(eq(images.image, image))
 }

@@ -25,6 +25,7 @@ export type Journal = {
 export const maxOutputLines = 20_000
 /** The maximum length of a line. */
 const maxCharacters = 4_000
+/** The delay after which a new line is written, together with those that follow it. */
 const flushMs = 150
 const batchSize = 1_000
 

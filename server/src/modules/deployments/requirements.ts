@@ -14,6 +14,7 @@ import { DeployFailure } from './failure.ts'
 /** The storage limit of databases in playgrounds. */
 const playgroundStorageBytes = 10 * 2 ** 30
 
+/** The state of an organization that decides whether it may run programs. */
 export type OrgDeployState = {
   code: string
   status: OrgStatus

@@ -16,6 +16,7 @@ export type RuntimeSnapshot = {
 /** Returns a snapshot whose read began after the call. Concurrent callers share one read. */
 export type SnapshotReader = () => Promise<RuntimeSnapshot>
 
+/** Creates a reader that all deployments of a worker share. */
 export function createSnapshotReader(runtime: Pick<Runtime, 'observe'>): SnapshotReader {
   let current: Promise<RuntimeSnapshot> | null = null
   let next: Promise<RuntimeSnapshot> | null = null
@@ -36,6 +37,7 @@ export function createSnapshotReader(runtime: Pick<Runtime, 'observe'>): Snapsho
   }
 }
 
+/** Groups the observations by workload and version. */
 export function snapshotOf(observations: Observation[]): RuntimeSnapshot {
   const byWorkload = Map.groupBy(observations, (o) => o.workload)
   const workloads = [...byWorkload.keys()]

@@ -1,6 +1,6 @@
 const maxDepth = 100
 
-/** Returns a copy that jsonb accepts: without NULs and lone surrogates, and limited in depth. */
+/** Returns a copy that jsonb accepts: without NULs and lone surrogates, and with null for values below `maxDepth`. */
 export function sanitizeForJsonb(value: Record<string, unknown>): Record<string, unknown> {
   return clean(value, 0) as Record<string, unknown>
 }

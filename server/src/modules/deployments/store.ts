@@ -124,6 +124,7 @@ export function listUnfinished(db: Db): Promise<{ id: number; squidId: number }[
     .limit(500)
 }
 
+/** A deployment, and the user who requested it; null if the system did, or if the user was deleted. */
 export type DeploymentWithUser = {
   deployment: DeploymentRow
   user: { id: number; email: string; fullName: string } | null

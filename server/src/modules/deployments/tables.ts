@@ -55,7 +55,10 @@ export type DatabaseMove = {
   stoppedAt?: string
 }
 
-/** The progress of SQUID_SYNCING; never moves back. */
+/**
+ * The phase of SQUID_SYNCING that runs now; `switched`: the version has the new generation. Moves back only when a move of a database is
+ * tried again before the switch.
+ */
 export type RolloutPhase = 'init' | 'api' | 'processors' | 'switched'
 
 /** The row is the durable job: the worker that holds its advisory lock runs it, and can be killed at any point. */

@@ -4,10 +4,12 @@ import { uploads } from './tables.ts'
 
 export type UploadRow = typeof uploads.$inferSelect
 
+/** Inserts an upload whose archive has not arrived yet. */
 export async function insertUpload(db: Db, upload: typeof uploads.$inferInsert): Promise<void> {
   await db.insert(uploads).values(upload)
 }
 
+/** Returns the upload; null if the organization has no such upload. */
 export async function selectUpload(db: Db, orgId: number, id: string): Promise<UploadRow | null> {
   const [row] = await db
     .select()
@@ -36,7 +38,7 @@ export async function sumStoredBytes(db: Db, orgId: number, id: string): Promise
   return row?.bytes ?? 0
 }
 
-/** Locks the file with this content until the transaction ends. */
+/** Locks the file with this content until the transaction ends. The seed of the hash is used for no other locks. */
 export async function lockContent(db: Db, sha256: string): Promise<void> {
   await db.execute(sql`select pg_advisory_xact_lock(hashtextextended(${sha256}, 5404103))`)
 }

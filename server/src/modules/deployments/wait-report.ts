@@ -1,6 +1,7 @@
 import type { Observation } from '@shoal/runtime'
 import type { StepContext } from './step.ts'
 
+/** The delay before the first report, and the interval of the reports after it. */
 const firstReportMs = 10_000
 const reportIntervalMs = 30_000
 const tailLines = 10
@@ -11,6 +12,7 @@ const maxRedacted = 20_000
 /** A container that is not ready yet. `problem` is a sentence, `responseText` the unredacted response, if there was one. */
 export type PendingContainer = { workload: string; container: string; problem: string; responseText: string | null }
 
+/** Writes to the log of a deployment what it waits for. */
 export type WaitReport = {
   /** Writes to the deployment's log when a report is due: soon after the start, then every half minute. */
   update: (pending: PendingContainer[]) => Promise<void>

@@ -10,7 +10,7 @@ export type Contexts = {
   squid: { id: number; name: string; slot: string; reference: string; organization: string }
   addons: {
     postgres?: { host: string; port: number; database: string; user: string; password: string; url: string }
-    /** `${{ addons.rpc.eth.http }}` */
+    /** By chain, for expressions such as `${{ addons.rpc.eth.http }}`. */
     rpc?: Record<string, { http: string }>
   }
 }

@@ -2,6 +2,7 @@ import type { Manifest, ManifestDeploymentConfig } from '@subsquid/manifest'
 import type { HasuraPlan } from './hasura.ts'
 import { storageBytes, type ScaleProfile } from './profiles.ts'
 
+/** The settings of Postgres that a manifest requests. */
 export type PostgresConfig = Partial<
   NonNullable<NonNullable<NonNullable<ManifestDeploymentConfig['addons']>['postgres']>['config']>
 >
@@ -20,6 +21,7 @@ export type SquidPlan = {
   /** Names of endpoints, such as `eth.http`. */
   rpc: string[]
   hasura: HasuraPlan | null
+  /** Whether the manifest requests the addon `neon`, which Shoal does not offer. */
   hasNeon: boolean
   build: {
     nodeVersion: string

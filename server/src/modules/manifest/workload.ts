@@ -11,6 +11,7 @@ const apiPorts = { GRAPHQL_SERVER_PORT: String(apiPort), GQL_PORT: String(apiPor
 /** Names of the SDK's log levels, by the number in its JSON lines. */
 const logLabels = JSON.stringify({ 0: 'TRACE', 1: 'DEBUG', 2: 'INFO', 3: 'WARN', 4: 'ERROR', 5: 'FATAL' })
 
+/** Everything from which a workload is composed. */
 export type WorkloadParts = {
   squid: { id: number; orgId: number }
   /** The path at which the gateway serves its api. */

@@ -44,7 +44,7 @@ export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<Obs
 
   let lastWrite: Promise<unknown> = Promise.resolve()
   /** Runs one write at a time, so that no observation of a container is written after the container was deleted. */
-  const serialize = <T>(work: () => Promise<T>): Promise<T> => {
+  const inOrder = <T>(work: () => Promise<T>): Promise<T> => {
     const result = lastWrite.then(work)
     lastWrite = result.catch(() => undefined)
     return result

@@ -9,6 +9,7 @@ export type ProcessorRow = typeof processorStates.$inferSelect
 export type ApiRow = typeof apiStates.$inferSelect
 export type SourceRow = typeof processorSources.$inferSelect
 
+/** All rows that record observations. */
 export type Observations = {
   containers: ContainerRow[]
   processors: ProcessorRow[]
@@ -30,6 +31,7 @@ export async function selectObservations(db: Db): Promise<Observations> {
 /** Returns the last metrics of every processor. */
 export const selectProcessorStates = (db: Db): Promise<ProcessorRow[]> => db.select().from(processorStates)
 
+/** Inserts or updates the states of containers. */
 export async function putContainers(db: Db, rows: ContainerRow[]): Promise<void> {
   const t = containerStates
   for (const batch of inBatches(rows))
@@ -61,6 +63,7 @@ export async function putRuns(db: Db, rows: RunRow[], limit: number): Promise<vo
 /** Returns the last observed state of every container. */
 export const selectContainerStates = (db: Db): Promise<ContainerRow[]> => db.select().from(containerStates)
 
+/** Inserts or updates the metrics of processors. */
 export async function putProcessors(db: Db, rows: ProcessorRow[]): Promise<void> {
   const t = processorStates
   for (const batch of inBatches(rows))
@@ -70,6 +73,7 @@ export async function putProcessors(db: Db, rows: ProcessorRow[]): Promise<void>
       .onConflictDoUpdate({ target: [t.squidId, t.generation, t.processor], set: excludedColumns(t) })
 }
 
+/** Inserts or updates the probe results of apis and Hasura. */
 export async function putApis(db: Db, rows: ApiRow[]): Promise<void> {
   const t = apiStates
   for (const batch of inBatches(rows))
@@ -79,6 +83,7 @@ export async function putApis(db: Db, rows: ApiRow[]): Promise<void> {
       .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container], set: excludedColumns(t) })
 }
 
+/** Inserts or updates the data sources that do not respond. */
 export async function putSources(db: Db, rows: SourceRow[]): Promise<void> {
   const t = processorSources
   for (const batch of inBatches(rows))
@@ -88,6 +93,7 @@ export async function putSources(db: Db, rows: SourceRow[]): Promise<void> {
       .onConflictDoUpdate({ target: [t.squidId, t.generation, t.processor], set: excludedColumns(t) })
 }
 
+/** Deletes the rows of data sources that respond again. */
 export async function deleteSources(db: Db, rows: SourceRow[]): Promise<void> {
   const t = processorSources
   const keys = rows.map(({ processor, ...row }) => ({ ...row, container: processor }))

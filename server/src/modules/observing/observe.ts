@@ -31,6 +31,7 @@ const defaultIntervals: ObservationIntervals = {
   sourcesMs: 10_000,
 }
 
+/** The loops that `startObserving` runs. */
 export type Observing = LeaderHandle & {
   /** Milliseconds since all containers were last recorded; null if they never were. */
   observationAgeMs: () => number | null

@@ -17,6 +17,7 @@ export async function selectSquid(db: Db, id: number): Promise<SquidRow | null> 
   return row ?? null
 }
 
+/** Returns the version in this slot; null if the organization has none. */
 export async function selectSquidBySlot(db: Db, orgId: number, name: string, slot: string): Promise<SquidRow | null> {
   const [row] = await db
     .select()
@@ -25,6 +26,7 @@ export async function selectSquidBySlot(db: Db, orgId: number, name: string, slo
   return row ?? null
 }
 
+/** Returns the version with this tag; null if the organization has none. */
 export async function selectSquidByTag(db: Db, orgId: number, name: string, tag: string): Promise<SquidRow | null> {
   const [row] = await db
     .select({ squid: squids })
@@ -41,6 +43,7 @@ export async function existingSquids(db: Db, ids: number[]): Promise<Set<number>
   return new Set(rows.map((row) => row.id))
 }
 
+/** Returns the number of the organization's versions. */
 export async function countSquids(db: Db, orgId: number): Promise<number> {
   const [row] = await db.select({ squids: count() }).from(squids).where(eq(squids.orgId, orgId))
   return row?.squids ?? 0
@@ -62,6 +65,7 @@ export async function insertSquid(db: Db, squid: typeof squids.$inferInsert): Pr
   return row
 }
 
+/** Changes columns of the version's row. Does not notify gateways; see `switchSquid`. */
 export async function updateSquid(db: Db, id: number, change: Partial<typeof squids.$inferInsert>): Promise<void> {
   await db.update(squids).set(change).where(eq(squids.id, id))
 }
@@ -134,6 +138,7 @@ export function listDesired(db: Db) {
 /** The context that binds a sealed workload to its version. */
 export const workloadContext = (squidId: number) => `squid ${squidId} workload`
 
+/** Encrypts a workload, because its environment contains secrets. */
 export const sealWorkload = (sealer: Sealer, squidId: number, workload: Workload): string =>
   sealer.seal(JSON.stringify(workload), workloadContext(squidId))
 

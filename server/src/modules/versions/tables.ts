@@ -82,6 +82,7 @@ export const squids = pgTable(
   ],
 )
 
+/** The tags of versions. */
 export const squidTags = pgTable(
   'squid_tags',
   {

@@ -13,6 +13,7 @@ export type ExportConnection = Client
 const maxColumns = 200_000
 const maxDefinitionBytes = 64 * 2 ** 20
 
+/** Why an export cannot begin. */
 export type ExportProblem = 'running' | 'too many tables' | 'no connection'
 type Opened = { connection: ExportConnection } | { problem: ExportProblem }
 

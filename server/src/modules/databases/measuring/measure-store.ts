@@ -8,6 +8,7 @@ import { squidDatabases } from '../tables.ts'
 import { squids } from '../../versions/index.ts'
 import { ownerWhileFull } from './writers-store.ts'
 
+/** The columns of a database that measuring it and limiting its size need. */
 export type MeasurableDatabase = Pick<
   SquidDatabaseRow,
   | 'squidId'
@@ -32,10 +33,12 @@ export function selectMeasurable(db: Db, onServer: string): Promise<MeasurableDa
     .where(and(eq(server, onServer), or(ne(squids.desiredState, 'hibernated'), isNull(usedBytes))))
 }
 
+/** Saves the measured size of the version's database, and when it was measured. */
 export async function saveUsedBytes(db: Db, squidId: number, usedBytes: number, at: Date): Promise<void> {
   await db.update(squidDatabases).set({ usedBytes, measuredAt: at }).where(eq(squidDatabases.squidId, squidId))
 }
 
+/** The measured size of a database, and how its owner is restricted now. */
 export type DatabaseMeasurement = {
   database: string
   usedBytes: number

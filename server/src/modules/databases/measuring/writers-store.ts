@@ -22,6 +22,7 @@ export const ownerWhileFull = (role: string): string => `${role}_own`
  */
 export type AccessWhileFull = 'free' | 'read' | 'none'
 
+/** A database that is full, with its owner and its read-only role. */
 export type FullDatabase = { database: string; role: string; readRole: string }
 
 /**

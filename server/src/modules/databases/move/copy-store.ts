@@ -86,6 +86,7 @@ export async function beginLoading(client: Client): Promise<void> {
   await client.query('begin')
 }
 
+/** Commits the transaction that `beginLoading` began. */
 export async function commit(client: Client): Promise<void> {
   await client.query('commit')
 }
@@ -153,6 +154,7 @@ export async function copyTable(
 /** The number of a table's rows, and a checksum that does not depend on their order. */
 export type TableSum = { rows: string; sum: string }
 
+/** Computes the checksum of a table by reading all its rows. */
 export async function sumTable(client: Client, name: string): Promise<TableSum> {
   const { rows } = await client.query<TableSum>(
     `select count(*)::text as rows, coalesce(sum(hashtextextended(row(t.*)::text, 0)::numeric), 0)::text as sum from only ${name} t`,

@@ -7,7 +7,7 @@ import { estimateMove } from './estimate-move.ts'
 import { saveMovingTo, saveServer } from './move-store.ts'
 import { checkMove, checkRoom, createTarget, eraseCopy, MoveRefused, placeOf } from './prepare-move.ts'
 
-/** The copy of a database to which no program could have written since it was made. */
+/** A finished copy of a database. No program can write to the source until `release`, so the copy stays equal to it. */
 export type MovingDatabase = {
   copied: Copied
   /**

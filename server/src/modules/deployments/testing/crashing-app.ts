@@ -8,6 +8,7 @@ import { singleHost } from '../../../db/database-hosts.ts'
 /** The point at which a worker dies: just before or just after its write number `call`, counted from 1. */
 export type KillPoint = { call: number; when: 'before' | 'after' }
 
+/** The app of a worker that is killed, and functions to observe and complete its death. */
 export type CrashingApp = {
   app: WorkerApp
   isDead: () => boolean

@@ -9,6 +9,7 @@ import type { EngineIntervals } from '../step.ts'
 import { archiveOf, multipartOf } from './archive.ts'
 import { squidFiles, type TestSquid } from './squid-files.ts'
 
+/** Intervals of the engine that keep tests short. */
 export const fastIntervals: EngineIntervals = {
   pollMs: 4,
   sweepMs: 50,
@@ -30,6 +31,7 @@ type DeployOptions = {
   manifestPath?: string
 }
 
+/** A test server with simulated squids, and functions to start workers and to deploy. */
 export type DeployApp = TestApp & {
   runtime: SimRuntime
   builder: SimBuilder
@@ -42,6 +44,7 @@ export type DeployApp = TestApp & {
   deployer: (org?: TestOrg) => Promise<Deployer>
 }
 
+/** An admin of an organization, with functions to deploy squids to it. */
 export type Deployer = {
   org: TestOrg
   api: Client<Contract>

@@ -1,7 +1,8 @@
 import { BEHAVIOUR_VARIABLE, type SimBehaviour, type SimBuild } from '@shoal/runtime'
 
+/** A squid of a test: how its build and its programs behave, and what its manifest contains. */
 export type TestSquid = {
-  /** The behaviour of the programs, by default healthy. Null if the squid does not have the program. */
+  /** The behaviour of `init`, and below of the api and the processors; by default healthy. Null: the squid has no such program. */
   init?: SimBehaviour | null
   api?: SimBehaviour | null
   processors?: Record<string, SimBehaviour>

@@ -4,6 +4,7 @@ import { request, type RequestOptions } from 'node:http'
 /** Maximum size of a response: no metrics page is nearly as large. */
 const maxBytes = 4_000_000
 
+/** The status of an HTTP response, and its whole body. */
 export type ContainerResponse = { status: number; text: string }
 
 /** Sends an HTTP request to a program in a container. @throws Error unless a complete response arrives in time */

@@ -6,6 +6,7 @@ import type { Db } from '../../../db/database.ts'
 import type { BlockRate } from '../../chains/index.ts'
 import type { ObservedHead } from './freshness.ts'
 
+/** The last observed state of a container; see `container_states`. */
 export type ObservedContainer = {
   squidId: number
   container: string
@@ -22,6 +23,7 @@ export type ObservedContainer = {
   source: string | null
 }
 
+/** The last metrics of a processor; see `processor_states`. */
 export type ObservedProcessor = {
   squidId: number
   processor: string
@@ -53,6 +55,7 @@ export type ObservedApi = {
   reason: string | null
 }
 
+/** The database of a version, with its measured size; null until measured. */
 export type ObservedDatabase = {
   squidId: number
   version: string
@@ -61,6 +64,7 @@ export type ObservedDatabase = {
   totalBytes: number
 }
 
+/** The rows of `VersionParts` for all selected versions. */
 export type PartRows = {
   tags: { squidId: number; tag: string }[]
   databases: ObservedDatabase[]
@@ -71,6 +75,7 @@ export type PartRows = {
 
 /** The versions of an organization: all, or those with these ids. */
 type OrgSelector = { orgId: number; ids?: number[] | undefined }
+/** Selects versions by their ids or by their organization. */
 export type SquidSelector = { squidIds: number[] } | OrgSelector
 
 /** SQL for a time as integer epoch milliseconds. Uses `date_part`, since `extract` computes with numerics, which is slow. */

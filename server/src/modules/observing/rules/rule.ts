@@ -70,8 +70,10 @@ export type FactsOf = {
   deployment: AlertFacts
   organization: OrgFacts
 }
+/** What a rule checks. */
 export type Scope = keyof FactsOf
 
+/** A rule that finds one kind of problem in the facts of its scope. */
 export type RuleOf<S extends Scope> = {
   appliesTo: S
   /** A problem must be found for this long before its alert is opened. */

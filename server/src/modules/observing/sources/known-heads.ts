@@ -13,6 +13,7 @@ export type HeadLookup = (processor: {
   container: string
 }) => { chain: string; head: ChainHead | null } | null
 
+/** What is known about the chains and data sources of processors. */
 export type KnownHeads = {
   headOf: HeadLookup
   /** Returns the data sources found in the code and environment of a processor, without credentials. */

@@ -14,6 +14,7 @@ export function listWorkloadVersions(db: Db): Promise<{ squidId: number; rowVers
     .where(isDesiredRunning)
 }
 
+/** A version's sealed workload, and what else determines its data sources. */
 export type SealedWorkload = {
   squidId: number
   sealed: string

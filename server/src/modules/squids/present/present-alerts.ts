@@ -8,6 +8,7 @@ type Alert = Squid['alerts'][number]
 
 type AlertInput = {
   squid: Pick<PresentedRow, 'secretsReadAtMs' | 'secretNames' | 'manifestCurrent'>
+  /** The facts that the alert rules check. */
   subject: AlertFacts
   /** When each secret of the organization was last set. */
   secrets: ReadonlyMap<string, Date>

@@ -51,11 +51,13 @@ const rowColumns = sql`${summaryColumns}, ${sql.raw(`s.description, s.manifest_r
   s.manifest_current as "manifestCurrent", s.package_json as "packageJson", s.secret_names as "secretNames",
   ${epochMs('s.secrets_read_at')} as "secretsReadAtMs", ${epochMs('s.created_at')} as "createdAtMs"`)}`
 
+/** Returns the version with this id; null if there is none. */
 export async function selectPresented(db: Db, squidId: number): Promise<PresentedRow | null> {
   const { rows } = await db.execute<PresentedRow>(sql`select ${rowColumns} from squids s where s.id = ${squidId}`)
   return rows[0] ?? null
 }
 
+/** `name`: the exact name of the squid. `search`: a pattern; see `listPresented`. */
 export type SquidFilter = { name?: string | undefined; search?: string | undefined }
 
 /**

@@ -5,6 +5,7 @@ import { insertSquid, type SquidRow } from '../store.ts'
 import { apiName, apiPort, metricsPort } from '../../containers.ts'
 import { workloadIdOf } from '../../manifest/workload-id.ts'
 
+/** What a test version runs, and how it differs from `test-squid@v1`. */
 export type VersionSpec = {
   name?: string
   slot?: string
