@@ -18,7 +18,7 @@ export async function clusterConnections(cluster: Database): Promise<{ max: numb
   return rows[0]
 }
 
-/** The roles of a version, and the bounds of their connection limits. A hibernated version runs no programs. */
+/** A version with a database: its roles, and the bounds of their connection limits. A hibernated version runs no programs. */
 export type ConnectionUser = Pick<
   SquidDatabaseRow,
   'squidId' | 'server' | 'role' | 'readRole' | 'minConnections' | 'maxConnections' | 'maxExternalConnections'

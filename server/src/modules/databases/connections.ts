@@ -54,7 +54,7 @@ const sumLimits = (users: ConnectionUser[], limits: (user: ConnectionUser) => Li
 
 /**
  * Returns the connection limit of each role. Every role gets its maximum if the capacity is enough; otherwise the capacity above the
- * minimums is shared in proportion. Every role therefore has its minimum, even when the others use up their limits.
+ * minimums is shared in proportion to the ranges between minimum and maximum. Every role therefore has its minimum, even when the others use up their limits.
  */
 export function shareConnections(users: ConnectionUser[], capacity: number): Map<string, number> {
   const [min, max] = [sumLimits(users, minLimits), sumLimits(users, maxLimits)]
@@ -131,7 +131,7 @@ export async function limitConnections(app: App): Promise<void> {
   await onEveryHost(app.databaseHosts, (host) => limitConnectionsOf(app, host))
 }
 
-/** Sets the limits of the versions on one server. */
+/** Sets the connection limits of the versions on one server. */
 export async function limitConnectionsOf(app: App, host: DatabaseHost): Promise<void> {
   // Reads before it takes the lock, so that a server that does not respond delays no other server.
   const { capacity } = await capacityOf(app, host)

@@ -17,8 +17,8 @@ export type LoginRow = typeof squidLogins.$inferSelect
 export type LoginRole = { database: string; owner: string; login: string; password: string }
 
 /**
- * The number of consecutive checks without a session after which a closed role certainly has none, because a session that is still signing
- * in is not visible yet.
+ * A session that is still signing in is not visible yet, so a closed role certainly has no session only after this many consecutive checks
+ * without one.
  */
 const requiredEmptyChecks = 2
 const checkIntervalMs = 100

@@ -54,18 +54,18 @@ async function open(app: App, squidId: number, workload: string): Promise<void> 
 }
 
 /**
- * Permanently closes the logins of the version's programs for which `isOf` returns true, so that no program can write with them.
+ * Permanently closes the logins of the version's programs for which `isAffected` returns true, so that no program can write with them.
  * Returns true if any of these logins was open.
  * @throws DatabaseError if Shoal's role may not close them
  */
-async function close(app: App, squidId: number, isOf: (user: LoginUser) => boolean): Promise<boolean> {
+async function close(app: App, squidId: number, isAffected: (user: LoginUser) => boolean): Promise<boolean> {
   const database = await selectSquidDatabase(app.db, squidId)
   if (!database) return false
   let wasOpen = false
   for (const row of await selectLogins(app.db, squidId)) {
     // If a login is marked as closed already, its role is closed again, because the worker that marked the login may have ended before
     // it closed the role.
-    if (!row.closedAt && !isOf(row)) continue
+    if (!row.closedAt && !isAffected(row)) continue
     await markClosed(app.db, row.id, app.clock.now())
     await closeLoginRole(clusterOf(app, database), loginRoleName(database.role, row.id))
     wasOpen ||= row.closedAt === null

@@ -1,7 +1,7 @@
 import { sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 
-/** Rows of gateways without a heartbeat for this long are deleted. A gateway that wakes up later reports all its routes again. */
+/** Rows of gateways without a heartbeat for this long are deleted. A gateway that resumes later reports all its routes again. */
 const deletedAfterMinutes = 10
 
 /**

@@ -89,7 +89,7 @@ test('versions that another organization had before keep running, but cannot be 
   })
 })
 
-test('a deployment that was queued before the host was known to share its network fails in favor of the first organization', async () => {
+test('of the deployments that were queued before the host was known to share its network, only those of the first organization succeed', async () => {
   const queued = [await first.deploy({}, { name: 'one', slot: 'v1' }), await second.deploy()] as const
   await startOnSharedNetwork()
   await t.withWorker(async () => {

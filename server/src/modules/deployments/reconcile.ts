@@ -26,7 +26,7 @@ import {
 } from './store.ts'
 
 /** Databases and rows that deletions left are removed once in this many rounds. */
-const databasesEveryRounds = 20
+const cleanUpEveryRounds = 20
 /** The time limit for one version, so that a container that cannot be removed does not delay other versions. */
 const reconcileTimeoutMs = 60_000
 const maxConcurrent = 4
@@ -48,7 +48,7 @@ export function startReconcile(worker: Worker, locks: Locks): LeaderHandle {
     const runRound = measured(app, 'reconcile', intervals.reconcileMs, async () => {
       await reconcile(worker, locks, signal)
       await removeDeletedOrgs(app)
-      if (round++ % databasesEveryRounds === 0) {
+      if (round++ % cleanUpEveryRounds === 0) {
         await removeNeverDeployed(app)
         await removeTenantsOfDeletedOrgs(app)
         warnOfOpenDatabases(app, await restoreDatabases(app, restoredServers))
@@ -120,7 +120,7 @@ export async function removeNeverDeployed(app: WorkerApp): Promise<void> {
     })
 }
 
-/** Deletes the versions of organizations marked as deleted, then the rows of organizations without versions. */
+/** Starts the deletion of the versions of organizations marked as deleted. Deletes the rows of such organizations without versions. */
 async function removeDeletedOrgs(app: App): Promise<void> {
   const now = app.clock.now()
   const since = new Date(now.getTime() - retryDeletionMs)

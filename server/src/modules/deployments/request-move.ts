@@ -79,5 +79,5 @@ async function running(app: App, squidId: number, to: string): Promise<Deploymen
   return deployment?.notes.move?.to === to ? deployment : null
 }
 
-/** Moves of the databases of versions, as their operator requests them. */
+/** Requests of the operator to move the databases of versions. */
 export const moveRequests = { measure, running, start, follow }

@@ -39,7 +39,7 @@ describe('a repeated request', () => {
     await d.waitForEnd(reset)
   })
 
-  test('to restart returns the restart in progress; to delete, also a deletion that has just ended', async () => {
+  test('to restart returns the restart in progress; to delete returns the same deletion, even if it has just ended', async () => {
     await d.deployAndWait({}, { name: 'twice', slot: 'v1' })
     const restarts = await Promise.all([
       d.api.squids.restart(squidParams('twice@v1')),

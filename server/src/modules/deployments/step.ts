@@ -7,7 +7,10 @@ import type { EngineContext } from './reconcile-version.ts'
 import type { DeploymentRow } from './store.ts'
 import type { DeploymentNotes } from './tables.ts'
 
-/** Intervals and timeouts of the engine, in real time; tests shorten them. */
+/**
+ * Intervals and timeouts of the engine; tests shorten them. `healthyForMs`, `firstHealthyForMs` and `minUptimeMs` are measured with
+ * `app.clock`, the others in real time.
+ */
 export type EngineIntervals = {
   /** The delay between two observations of containers. */
   pollMs: number
@@ -50,18 +53,18 @@ export type StepContext = {
   intervals: EngineIntervals
   engine: EngineContext
   org: { id: number; code: string; isPlayground: boolean }
-  /** The current row: replaced when notes are added. */
+  /** The current row. Each write of the row replaces it. */
   deployment: DeploymentRow
   journal: Journal
   /** Redacts text before it is cut. The journal redacts only later, and would not find half a secret. */
   redact: (text: string) => Promise<string>
   /** Aborted at the step's deadline, and when this worker must release the deployment; the same as in `engine`. */
   signal: AbortSignal
-  /** True when an earlier worker may have begun this step. */
+  /** Whether the step may have begun before: by an earlier worker, or in an attempt that failed. */
   isResumed: boolean
-  /** @throws SupersededError */
+  /** Merges the notes into those on the row. @throws SupersededError */
   saveNotes: (notes: DeploymentNotes) => Promise<void>
-  /** @throws Error when it no longer exists */
+  /** Reads the row of the version. @throws Error when the version no longer exists */
   squid: () => Promise<SquidRow>
   /**
    * Runs `work` in a transaction that holds the claim on the deployment. Steps use it for all writes except notes.

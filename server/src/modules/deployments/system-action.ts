@@ -7,8 +7,8 @@ import { selectUnfinished } from './store.ts'
 
 /**
  * Hibernates or restarts a version on behalf of the installation, for example for billing. Returns `busy` while a deployment of the version
- * is in progress or its organization is suspended; the caller must then try again later. Does not restart the versions of an organization
- * that `otherOrgRefusal` excludes from this installation.
+ * is in progress or, for a restart, while its organization is suspended; the caller must then try again later. Returns `nothing to do`
+ * if the version is in the requested state already, cannot run, or may not be restarted because of `otherOrgRefusal`.
  */
 export async function systemAction(
   app: Pick<App, 'db' | 'clock'>,

@@ -23,7 +23,7 @@ import { squids } from '../versions/index.ts'
 
 const bytes = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 
-/** What a deployment must remember between its steps, or when another worker resumes it. */
+/** The results of a deployment that its later steps need, or a worker that resumes it. */
 export type DeploymentNotes = {
   manifestRaw?: string
   packageJson?: Record<string, unknown>

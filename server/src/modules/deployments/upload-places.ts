@@ -8,6 +8,7 @@ import { Refusal } from '../../errors.ts'
  */
 export const maxConcurrentUploads = 8
 
+/** The delay that the header `Retry-After` requests. */
 const retryAfterMs = 15_000
 
 /** The first id of the locks of an organization. Ids must be below 2^31; organizations with the same first id share the limit. */

@@ -52,13 +52,13 @@ export async function markReceived(
   await db.update(uploads).set(received).where(eq(uploads.id, id))
 }
 
-/** Removes uploads created before `before` that no deployment in progress needs; returns the hashes of their contents. */
-export async function removeStaleUploads(db: Db, before: Date): Promise<string[]> {
+/** Removes uploads that were created before `time` and that no deployment in progress needs; returns the hashes of their contents. */
+export async function removeStaleUploads(db: Db, time: Date): Promise<string[]> {
   const rows = await db
     .delete(uploads)
     .where(
       and(
-        lt(uploads.createdAt, before),
+        lt(uploads.createdAt, time),
         sql`not exists (select 1 from deployments d where d.upload_id = ${uploads.id} and d.finished_at is null)`,
       ),
     )

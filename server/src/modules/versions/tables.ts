@@ -51,7 +51,7 @@ export const squids = pgTable(
     desiredState: text({ enum: ['running', 'hibernated', 'deleted'] })
       .notNull()
       .default('running'),
-    /** The runtime's Workload as JSON, sealed since its environment holds secrets; null when nothing should run. */
+    /** The runtime's Workload as JSON, sealed because its environment contains secrets; null when nothing should run. */
     sealedWorkload: text(),
     /** The names of the secrets in that workload, and when their values were read. */
     secretNames: jsonb().$type<string[]>().notNull().default([]),

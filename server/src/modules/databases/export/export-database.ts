@@ -59,7 +59,7 @@ export async function exportDatabase(app: App, { squidId, reference, signal }: E
   const abort = () => script.destroy(new Error('The export was stopped'))
   stopSignal.addEventListener('abort', abort, { once: true })
   script.once('error', (error) => compressed.destroy(error))
-  // The export may fail while the caller still works. Without a listener, the error would end the process; the caller receives the error
+  // The export may fail before the caller reads it. Without a listener, the error would end the process; the caller receives the error
   // when it reads.
   compressed.on('error', () => undefined)
   script.once('close', () => {

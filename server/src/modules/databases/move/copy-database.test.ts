@@ -58,7 +58,7 @@ async function copy(signal = options.signal) {
   return await moves.copy(t.app, id, 'second', { ...options, signal })
 }
 
-const indexed = `
+const exampleSchema = `
   create schema squid_processor;
   create table squid_processor.status (id int primary key, height int not null, hash text default '0x', nonce int default 0);
   insert into squid_processor.status values (0, 1200, '0xabc', 7);
@@ -103,7 +103,7 @@ const indexed = `
 
 test('a copy has the same objects, rows, sequences, privileges and settings, and works like the source', async () => {
   const source = await onSource()
-  await source.query(indexed)
+  await source.query(exampleSchema)
   await source.query(
     `alter database "${(await selectSquidDatabase(t.app.db, id))?.database}" set search_path = public, squid_processor`,
   )
@@ -217,7 +217,7 @@ test('an aborted copy fails, and releases the source', async () => {
 
 test('the estimate copies a sample, and leaves nothing on the target', async () => {
   const source = await onSource()
-  await source.query(indexed)
+  await source.query(exampleSchema)
   const estimate = await moves.estimate(t.app, id, 'second')
   expect(estimate.bytes).toBeGreaterThan(0)
   expect(estimate.sampleBytes).toBeGreaterThan(0)

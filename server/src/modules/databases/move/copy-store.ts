@@ -127,7 +127,7 @@ export async function applyDefinitions(client: Client, definitions: Definition[]
 
 /**
  * Streams rows of a table from one database to the other, and returns their bytes. Uses the text format: the binary format of arrays
- * contains the number of their type, which differs between databases. `limit`: the number of rows; null for all.
+ * contains the id of the elements' type, which differs between databases. `limit`: the number of rows; null for all.
  */
 export async function copyTable(
   from: Client,

@@ -43,7 +43,7 @@ export const build: Step = {
       })
       await recordBuiltImage(context, image)
     } catch (error) {
-      // If the build was cancelled, throws the reason of the cancellation instead.
+      // If the build was canceled, throws the reason of the cancellation instead.
       context.signal.throwIfAborted()
       throw error
     }

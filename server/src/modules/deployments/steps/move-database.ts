@@ -12,7 +12,7 @@ import type { Step, StepContext } from '../step.ts'
 import type { DatabaseMove } from '../tables.ts'
 import { endOldGeneration, replaceGeneration } from './sync-squid.ts'
 
-/** How often the log of the deployment shows the progress of a copy. */
+/** The interval at which the log of the deployment shows the progress of a copy. */
 const progressEveryMs = 10_000
 
 /**

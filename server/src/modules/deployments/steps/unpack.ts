@@ -15,7 +15,10 @@ import { selectOrg } from '../store.ts'
 import { selectUpload } from '../uploads-store.ts'
 import { pause } from '../wait.ts'
 
-/** These limits are far above the size of any real squid; a larger archive is a mistake or an attack. */
+/**
+ * These limits are far above the size of any real squid; a larger archive is a mistake or an attack. `ratio`: of the unpacked size to
+ * the size of the archive.
+ */
 const unpackLimits = { totalBytes: 1_000_000_000, files: 50_000, ratio: 200 }
 
 /** Unpacks the archive and checks the manifest, the plan, the secrets and the environment before the build. */

@@ -26,7 +26,7 @@ describe('the way in which a processor ended, according to its log', () => {
   ])('%s: %j', (ending, lines) => expect(endingOf(lines)).toBe(ending))
 })
 
-describe('whether a processor has finished', () => {
+describe('a processor that ended with exit code 0 is restarted unless it has finished', () => {
   const decide = async (lines: string[], crashesInARow: number, hasNewBlocks: boolean) => {
     const retryReasons: string[] = []
     const runtime = {

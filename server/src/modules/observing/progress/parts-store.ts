@@ -36,7 +36,7 @@ export type ObservedProcessor = {
   scrapedAtMs: number
   unansweredSinceMs: number | null
   headRate: BlockRate
-  /** When the processor was last observed at its head; null if it never was. */
+  /** When the processor's own metrics last reported that it had caught up; null if they never did. */
   caughtUpAtMs: number | null
   stalledMs: number
   followsHead: boolean

@@ -60,7 +60,7 @@ const atHead = (source: NonNullable<SimBehaviour['sync']>['source'], headBlocksP
   sync: { fromBlock: 1000, headBlock: 1000, headBlocksPerSecond, blocksPerSecond: 100, ...(source && { source }) },
 })
 
-test('a node that stops responding is shown as Stalled and as lag within a minute, until it responds again', async () => {
+test('a processor whose node stops responding is STALLED and lags within a minute, until the node responds again', async () => {
   await makeSquid(atHead({ requestEveryMs: 5000, silentFromMs: minutes(5), silentToMs: minutes(6.5) }))
   await advance(minutes(5))
   expect(await processor()).toMatchObject({ status: 'SYNCED', lag: { blocks: 0, seconds: 0 } })
