@@ -77,7 +77,7 @@ export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<Obs
     processors,
     apis,
     recordContainers: ({ containers: current, runs }) =>
-      serialize(async () => {
+      inOrder(async () => {
         const changed = [...current].filter(([key, row]) => !isDeepStrictEqual(row, containers.get(key)))
         await record(containers, changed, async (batch) => {
           const written = new Set(batch.map(containerKey))
@@ -90,11 +90,10 @@ export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<Obs
         await deleteRemoved([...containers].filter(([key]) => !current.has(key)).map(([, row]) => row))
       }),
     recordProcessors: (changes) =>
-      serialize(() => record(processors, ofExistingContainers(changes), (batch) => putProcessors(db, batch))),
-    recordApis: (changes) =>
-      serialize(() => record(apis, ofExistingContainers(changes), (batch) => putApis(db, batch))),
+      inOrder(() => record(processors, ofExistingContainers(changes), (batch) => putProcessors(db, batch))),
+    recordApis: (changes) => inOrder(() => record(apis, ofExistingContainers(changes), (batch) => putApis(db, batch))),
     recordSources: (failing) =>
-      serialize(async () => {
+      inOrder(async () => {
         const changed = ofExistingContainers(failing).filter(([key, row]) => !isDeepStrictEqual(row, sources.get(key)))
         await record(sources, changed, (batch) => putSources(db, batch))
         const resolved = [...sources].filter(([key]) => !failing.has(key))
