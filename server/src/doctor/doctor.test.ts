@@ -1,4 +1,4 @@
-import { startEmbeddedPostgres } from '@shoal/runtime'
+import { startEmbeddedPostgres, tryFileLock, type HostReport } from '@shoal/runtime'
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -11,12 +11,14 @@ import { SMTPServer } from 'smtp-server'
 import { afterEach, describe, expect, test } from 'vitest'
 import { days, fakeClock, hours, systemClock, type Clock } from '../clock.ts'
 import { loadConfig, type Config } from '../config/config.ts'
+import { locksDir } from '../installation/holders.ts'
+import { shoalVersion } from '../version.ts'
 import { certificatesCheck } from './check-certificates.ts'
 import { clockCheck } from './check-clock.ts'
 import { backupCheck, diskCheck, keysCheck } from './check-files.ts'
 import { hostCheck, limitsCheck } from './check-host.ts'
 import { postgresCheck, versionResult } from './check-postgres.ts'
-import { portsCheck } from './check-server.ts'
+import { portsCheck, serverCheck } from './check-server.ts'
 import { bucketCheck, clusterCheck, mailCheck, nodesCheck, registryCheck } from './check-services.ts'
 import type { Check, CheckStatus } from './check.ts'
 import { clusterReader } from './clusters.ts'
@@ -82,6 +84,41 @@ function makeCertificate(name: string): { key: Buffer; cert: Buffer; keyFile: st
 }
 
 describe('each check fails when what it checks is broken, and says what to do', () => {
+  test('server: none runs, it does not respond, is not ready, or has another version', async () => {
+    const pages = { ready: { status: 'ok', checks: { database: 'ok' } }, health: { version: shoalVersion() } }
+    const server = createServer((req, res) =>
+      res.end(JSON.stringify(req.url === '/readyz' ? pages.ready : pages.health)),
+    )
+    const env = { SHOAL_ROLES: 'api', SHOAL_PORT: String(await listening(server)) }
+    const check = (pid?: number) => worst(serverCheck, env, pid === undefined ? {} : { pid })
+    expect(await check()).toMatchObject({
+      status: 'warning',
+      finding: 'no server runs',
+      remedy: expect.stringContaining('systemctl start'),
+    })
+    expect(await check(process.pid)).toMatchObject({ status: 'ok' })
+    pages.ready.checks.database = 'does not respond'
+    expect(await check(process.pid)).toMatchObject({
+      status: 'failed',
+      finding: `port ${env.SHOAL_PORT} (SHOAL_PORT) is not ready: database does not respond`,
+      remedy: expect.stringContaining('log of the server'),
+    })
+    pages.ready.checks.database = 'ok'
+    pages.health.version = '0.0.1'
+    expect(await check(process.pid)).toMatchObject({
+      status: 'warning',
+      finding: expect.stringContaining('runs version 0.0.1'),
+      remedy: expect.stringContaining('Restart the server'),
+    })
+    server.closeAllConnections()
+    server.close()
+    expect(await check(process.pid)).toMatchObject({
+      status: 'failed',
+      finding: expect.stringContaining('does not respond'),
+      remedy: 'Read its log, and restart it.',
+    })
+  })
+
   test('ports: another program uses the port', async () => {
     const port = await listen(createServer((_, res) => res.end('something else')))
     const roles = { SHOAL_ROLES: 'api' }
@@ -169,6 +206,42 @@ describe('each check fails when what it checks is broken, and says what to do', 
     const results = await run(hostCheck, { SHOAL_SANDBOX: 'none', SHOAL_NETWORK: 'none' })
     const failures = results.filter(({ status }) => status === 'failed').map(({ name }) => name)
     expect(failures).toEqual(expect.arrayContaining(['sandbox', 'network of squids']))
+  })
+
+  test('host: only the protection that the worker recorded as missing is reported', async () => {
+    const dataDir = makeDir()
+    const worker = tryFileLock(join(locksDir({ dataDir }), 'worker.lock'), 'exclusive')
+    cleanups.push(() => worker?.release())
+    const part = { state: 'works', isProtected: true, problems: [] }
+    const report: HostReport = { sandbox: part, limits: part, disk: part, network: part, users: part }
+    const check = async (broken: Partial<HostReport>) => {
+      const recorded = { at: '2026-01-15T12:00:00.000Z', report: { ...report, ...broken } }
+      writeFileSync(join(dataDir, 'host.json'), JSON.stringify(recorded))
+      const results = await run(hostCheck, {}, { dataDir })
+      return results.filter(({ status }) => status !== 'ok')
+    }
+    expect(await check({})).toEqual([])
+    for (const [key, name, status, remedy] of [
+      ['sandbox', 'sandbox', 'failed', 'Install bubblewrap'],
+      ['limits', 'cgroups', 'failed', 'cgroup'],
+      ['network', 'network of squids', 'failed', 'Install iproute2 and nftables'],
+      ['disk', 'disk of squids', 'warning', 'loop devices'],
+      ['users', 'users of squids', 'warning', 'setpriv'],
+    ] as const) {
+      const broken = { state: 'off', isProtected: false, problems: ['It is missing.'] }
+      expect(await check({ [key]: broken })).toMatchObject([
+        {
+          name,
+          status,
+          finding: expect.stringMatching(/^off: It is missing/),
+          remedy: expect.stringContaining(remedy),
+        },
+      ])
+      // A protection that works, but less well than it could.
+      expect(await check({ [key]: { ...part, problems: ['It is weak.'] } })).toMatchObject([
+        { name, status: 'warning' },
+      ])
+    }
   })
 
   test('clock: it differs from that of other servers', async () => {
