@@ -1,7 +1,10 @@
+import { OperatorOrg, OperatorOverview, OperatorSquid } from '@shoal/contract'
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { addOrg } from '../support/org.ts'
+import { connectTo } from '../support/postgres.ts'
 import { cliOf, startShoal, type Shoal } from '../support/shoal.ts'
 
 type Report = { status: string; checks: { name: string; status: string; finding: string; remedy: string | null }[] }
@@ -41,6 +44,33 @@ test('a failed check names the problem and the remedy, and the exit code is 1', 
   expect(failures(await examine())).toMatchObject([{ name: 'keys', remedy: `chmod 600 ${file}` }])
   chmodSync(file, 0o600)
   expect(failures(await examine())).toEqual([])
+})
+
+test('for scripts, `status --json`, `org list --json` and `squid list --json` print what the pages of operators show', async () => {
+  const { id } = await addOrg(shoal, 'acme-labs')
+  const database = await connectTo(shoal.dataDir, 'shoal')
+  await database.query(
+    `insert into squids (org_id, name, slot, desired_state, created_at) values ($1, 'listed', 'v1', 'hibernated', now())`,
+    [id],
+  )
+  await database.end()
+  const [status, { orgs }, { squids }] = await Promise.all([
+    shoal.cli('status'),
+    shoal.cli<{ orgs: unknown[] }>('org', 'list'),
+    shoal.cli<{ squids: unknown[] }>('squid', 'list', '--search', 'listed'),
+  ])
+  expect(status).toMatchObject({ database: 'ok', organizations: 1, squidsHibernated: 1, squidsRunning: 0 })
+  const { findings, deployments, postgres, backup, certificates } = OperatorOverview.shape
+  for (const [name, shape] of Object.entries({ findings, deployments, postgres, backup, certificates }))
+    expect(shape.safeParse(status[name]).error, name).toBeUndefined()
+  expect(status['processes']).toMatchObject([{ roles: ['api', 'worker', 'gateway'], isAlive: true }])
+  const named = OperatorOrg.array()
+    .parse(orgs)
+    .find(({ code }) => code === 'acme-labs')
+  expect(named).toMatchObject({ status: 'ACTIVE', ownerEmail: 'admin@acme-labs.dev', squids: 1 })
+  expect(OperatorSquid.array().parse(squids)).toMatchObject([
+    { name: 'listed', slot: 'v1', organization: { code: 'acme-labs' } },
+  ])
 })
 
 test('before the first start, the doctor creates no files', async () => {
