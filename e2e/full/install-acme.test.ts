@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mayRaiseLimits, missingForContainer } from '../../scripts/debian/container.ts'
 import { authorities, npmRegistry } from '../../scripts/debian/files.ts'
 import { hasPebble, startPebble, type Pebble } from '../../scripts/pebble.ts'
+import { type Break, breaks, type CheckResult, doctorReport, hostBreaks, worsened } from '../support/doctor-breaks.ts'
 import { blocksOf, startPageMachine, type PageMachine } from '../support/install-pages.ts'
 import { promisedLimitMs } from '../support/tier.ts'
 import { until } from '../support/until.ts'
@@ -81,14 +82,63 @@ describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_00
     expect(tookMs).toBeLessThan(promisedLimitMs(600_000))
   })
 
+  const statuses = (report: CheckResult[]) => report.map(({ name, status }) => `${name}: ${status}`)
+  const isSame = (a: CheckResult[], b: CheckResult[]) => statuses(a).join() === statuses(b).join()
+
   test('after a backup, the doctor reports no problem', async () => {
     for (const { commands } of blocksWith((text) => text.includes('shoal-backup.service')))
       await machine.runBlock(commands)
-    const report = JSON.parse(await machine.debian.run('shoal doctor --json || true')) as {
-      checks: { name: string; status: string }[]
-    }
-    const problems = report.checks.filter(({ status }) => status !== 'ok' && status !== 'skipped')
+    const problems = (await doctorReport(machine.debian)).filter(
+      ({ status }) => status !== 'ok' && status !== 'skipped',
+    )
     // Only a machine whose systemd may raise limits can give the service more open files.
     expect(problems.filter(({ name }) => name !== 'limits' || mayRaiseLimits)).toEqual([])
+  })
+
+  /** Breaks something, and compares the report with the one before. */
+  async function expectReported(
+    { checks, consequences = [], commands, restore, ...doctor }: Break,
+    before: CheckResult[],
+  ) {
+    const { debian } = machine
+    if (commands) await debian.run(commands(machine))
+    try {
+      const worse = worsened(before, await doctorReport(debian, doctor))
+      const names = worse.map(({ name }) => name)
+      expect(names).toEqual(expect.arrayContaining(checks))
+      expect(worse.filter(({ name }) => ![...checks, ...consequences].includes(name))).toEqual([])
+      for (const { name, remedy } of worse) expect(remedy, name).toBeTruthy()
+    } finally {
+      if (restore) await debian.run(restore)
+    }
+    if (restore) await until(async () => isSame(await doctorReport(debian), before), 'the report is as before', 300_000)
+  }
+
+  describe('the doctor reports what is broken, and nothing else', () => {
+    let before: CheckResult[] = []
+    beforeAll(async () => {
+      before = await doctorReport(machine.debian)
+    })
+
+    test('each check is tested below', () => {
+      const tested = [...breaks, ...hostBreaks].flatMap(({ checks }) => checks)
+      expect([...new Set(before.map(({ name }) => name))].filter((name) => !tested.includes(name))).toEqual([])
+    })
+
+    test.for(breaks)('$name', (given) => expectReported(given, before))
+  })
+
+  describe('while the server is stopped, the doctor reports what does not protect squids, and nothing else', () => {
+    let before: CheckResult[] = []
+    beforeAll(async () => {
+      await machine.debian.run('systemctl stop shoal')
+      before = await doctorReport(machine.debian)
+    })
+    afterAll(async () => {
+      await machine.debian.run('systemctl start shoal')
+      await machine.untilReady()
+    })
+
+    test.for(hostBreaks)('$name', (given) => expectReported(given, before))
   })
 })

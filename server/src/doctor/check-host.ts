@@ -59,7 +59,8 @@ const protections: Record<keyof HostReport, { name: string; isVital: boolean; re
   disk: {
     name: 'disk of squids',
     isVital: false,
-    remedy: 'Run the server as root, where loop devices can be used or the data directory is on btrfs with quotas.',
+    remedy:
+      'Install e2fsprogs, and run the server as root, where loop devices can be used or the data directory is on btrfs with quotas.',
   },
   users: {
     name: 'users of squids',
