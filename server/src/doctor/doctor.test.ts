@@ -89,7 +89,7 @@ describe('each check fails when what it checks is broken, and says what to do', 
     const server = createServer((req, res) =>
       res.end(JSON.stringify(req.url === '/readyz' ? pages.ready : pages.health)),
     )
-    const env = { SHOAL_ROLES: 'api', SHOAL_PORT: String(await listening(server)) }
+    const env = { SHOAL_ROLES: 'api', SHOAL_PORT: String(await listen(server)) }
     const check = (pid?: number) => worst(serverCheck, env, pid === undefined ? {} : { pid })
     expect(await check()).toMatchObject({
       status: 'warning',
