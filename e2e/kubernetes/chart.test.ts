@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasS3Server } from '../../scripts/s3-server.ts'
-import { type ChartInstallation, installChart } from '../support/chart-installation.ts'
+import { type ChartInstallation, installChart, laterBlocks } from '../support/chart-installation.ts'
 import { chart, missingHelm } from '../support/chart.ts'
 import { hasClusterNetwork } from '../support/cluster-cloud.ts'
 import { deploy, waitForDeployment } from '../support/deploy.ts'
@@ -119,4 +119,20 @@ describe.skipIf(!isPossible)('Shoal, installed by the chart', () => {
       expect(await pods()).toBe(before)
     },
   )
+
+  test('every other command of docs/install/kubernetes.md works', { timeout: 900_000 }, async () => {
+    const outputs: string[] = []
+    for (const commands of laterBlocks) {
+      // The chart is installed without a mail server and without TLS, which the doctor reports.
+      const isDoctor = commands.includes('cli.ts doctor')
+      outputs.push(await shoal.runBlock(isDoctor ? commands.replace('; done', ' || true; done') : commands))
+    }
+    const printed = outputs.join('\n')
+    expect(printed).toMatch(/^token +\S+$/m)
+    expect(printed).toMatch(/^ok +Kubernetes/m)
+    expect(printed).toContain('Rollback was a success')
+    expect(printed).toContain('release "shoal" uninstalled')
+    const failures = [...new Set(printed.match(/^failed +.*$/gm))]
+    expect(failures).toEqual([])
+  })
 })

@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { chart, missingHelm, runHelm, valuesOf } from '../support/chart.ts'
+import { repositoryRoot } from '../support/shoal.ts'
 
 const secretNames = /(KEY|TOKEN|SECRET|PASSWORD|DSN|DATABASE_URL|MAIL_URL)/
 
@@ -23,6 +24,15 @@ describe.skipIf(missingHelm !== null)('the Helm chart', { timeout: 900_000 }, ()
       await expect(output).toMatchFileSnapshot(join(chart, `tests/golden/${name}.yaml`))
     },
   )
+
+  test('accepts the values in docs/install/kubernetes.md', async () => {
+    const page = readFileSync(join(repositoryRoot, 'docs/install/kubernetes.md'), 'utf8')
+    const file = join(folder, 'page.yaml')
+    writeFileSync(file, /^```yaml\n([^]*?)^```$/m.exec(page)?.[1] ?? '')
+    const { code, output } = await render('-f', file)
+    expect(code, output).toBe(0)
+    expect(output).toContain('https://shoal.example.com')
+  })
 
   test.each(['minimal', 'large'])(
     'with the values %s, contains secrets only as references to Secrets',

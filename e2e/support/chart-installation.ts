@@ -1,6 +1,6 @@
 import { contract, createClient, type Client as ApiClient, type Contract } from '@shoal/contract'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -11,11 +11,13 @@ import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
 import { runCommand } from '../../scripts/command.ts'
 import { startExternalPostgres } from '../../scripts/external-postgres.ts'
 import { startS3Server } from '../../scripts/s3-server.ts'
-import { pushServerImage } from '../../scripts/server-image.ts'
-import { chart, runHelm } from './chart.ts'
+import { buildTool, helm as helmTool } from '../../scripts/kubernetes/go-tool.ts'
+import { runHelm } from './chart.ts'
 import { relayTo } from './cluster-cloud.ts'
-import { applyObjects, kubectl } from './kubernetes.ts'
+import { blocksOf } from './install-pages.ts'
+import { kubectl } from './kubernetes.ts'
 import { addOrg, type Org } from './org.ts'
+import { repositoryRoot } from './shoal.ts'
 
 const host = process.env['SHOAL_TEST_HOST_ADDRESS'] ?? ''
 const registry = process.env['SHOAL_TEST_REGISTRY'] ?? ''
@@ -36,6 +38,8 @@ export type ChartInstallation = {
   helm: (command: string, ...args: string[]) => Promise<string>
   /** Arguments of `helm install` and `helm upgrade` with the settings of this installation. */
   values: string[]
+  /** Runs commands of docs/install/kubernetes.md with the files of this installation, and returns their output. @throws with it and the state of the pods if one fails */
+  runBlock: (commands: string) => Promise<string>
   /** The label selector for the namespaces of this installation's squids. */
   selector: string
   end: () => Promise<void>
@@ -56,8 +60,12 @@ export async function installChart(): Promise<ChartInstallation> {
     address.hostname = host
     return address.href
   }
-  const [{ image }, postgres, s3, devnet, packages] = await Promise.all([
-    pushServerImage(`http://${registry}/chart/server`, { authFile: null, baseImage: null }),
+  const namespace = `shoal-chart-${randomBytes(4).toString('hex')}`
+  const folder = mkdtempSync(join(tmpdir(), 'chart-'))
+  cleanup.defer(() => rmSync(folder, { recursive: true, force: true }))
+  const runBlock = await pageShell(folder, namespace)
+  const [pushed, postgres, s3, devnet, packages] = await Promise.all([
+    runBlock(chartBlocks('image')[0] ?? ''),
     startExternalPostgres(),
     startS3Server(),
     startDevnet({ transfers: 25, isStreaming: false }),
@@ -65,20 +73,16 @@ export async function installChart(): Promise<ChartInstallation> {
   ])
   for (const end of [() => postgres.stop(), () => s3.end(), () => devnet.stop(), () => packages.end()])
     cleanup.defer(end)
-  const namespace = `shoal-chart-${randomBytes(4).toString('hex')}`
-  const folder = mkdtempSync(join(tmpdir(), 'chart-'))
-  cleanup.defer(() => rmSync(folder, { recursive: true, force: true }))
   const rpcUrl = (await reachableUrl(devnet.rpcUrl)).replace(/\/$/, '')
   const databaseUrl = await reachableUrl(postgres.url('shoal'))
   const secret = {
     DATABASE_URL: databaseUrl,
     SHOAL_SQUIDS_DATABASE_URL: databaseUrl.replace(/\/shoal$/, '/postgres'),
-    SHOAL_SECRETS_KEY: randomBytes(32).toString('base64'),
     SHOAL_S3_ACCESS_KEY: s3.settings.SHOAL_S3_ACCESS_KEY,
     SHOAL_S3_SECRET_KEY: s3.settings.SHOAL_S3_SECRET_KEY,
   }
   const values = {
-    image,
+    image: pushed.trim().split('\n').at(-1),
     publicUrl: 'http://shoal.example.com',
     gatewayUrl: 'http://squids.example.com/{org}',
     existingSecret: 'shoal',
@@ -99,25 +103,23 @@ export async function installChart(): Promise<ChartInstallation> {
     worker: { data: { persistent: false }, resources: { requests: { cpu: '50m', memory: '512Mi' } } },
     collector: { enabled: false },
   }
-  writeFileSync(join(folder, 'values.json'), JSON.stringify(values))
-  await applyObjects(
-    {
-      apiVersion: 'v1',
-      kind: 'Namespace',
-      metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
-    },
-    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'shoal', namespace }, stringData: secret },
+  writeFileSync(join(folder, 'values.yaml'), JSON.stringify(values))
+  writeFileSync(
+    join(folder, 'shoal.env'),
+    Object.entries(secret)
+      .map((entry) => `${entry.join('=')}\n`)
+      .join(''),
   )
-  cleanup.defer(async () => void (await kubectl(['delete', 'namespace', namespace, '--wait=false'])))
+  for (const name of [namespace, `${namespace}-collector`])
+    cleanup.defer(async () => void (await kubectl(['delete', 'namespace', name, '--wait=false', '--ignore-not-found'])))
   const helm = async (command: string, ...args: string[]) => {
     const env = { KUBECONFIG: process.env['SHOAL_TEST_KUBECONFIG'] ?? '', HOME: folder }
     const { code, output } = await runHelm([command, 'shoal', ...args, '--namespace', namespace], env)
     if (code !== 0) throw new Error(`helm ${command}: ${output}\n${await describePods(namespace)}`)
     return output
   }
-  const valueArgs = ['-f', join(folder, 'values.json')]
   cleanup.defer(async () => void (await helm('uninstall', '--ignore-not-found')))
-  await helm('install', chart, ...valueArgs, '--wait', '--timeout', '8m')
+  for (const commands of installBlocks) await runBlock(commands)
   const cli = async <T>(...args: string[]): Promise<T> => {
     const command = ['exec', '-n', namespace, 'deploy/shoal-api', '--', 'node', 'server/src/cli.ts', ...args, '--json']
     const output = await kubectl(command)
@@ -144,9 +146,43 @@ export async function installChart(): Promise<ChartInstallation> {
     rpcUrl,
     as,
     helm,
-    values: valueArgs,
+    values: ['-f', join(folder, 'values.yaml')],
+    runBlock,
     selector,
     end,
+  }
+}
+
+/** Returns the commands of docs/install/kubernetes.md of a kind. */
+const chartBlocks = (wanted: string): string[] =>
+  blocksOf('kubernetes.md').flatMap(({ kind, commands }) => (kind === wanted ? [commands] : []))
+
+const clusterBlocks = chartBlocks('cluster')
+const installEnd = clusterBlocks.findIndex((commands) => commands.includes('helm install')) + 1
+const installBlocks = clusterBlocks.slice(0, installEnd)
+/** The commands of the page after the installation. */
+export const laterBlocks = clusterBlocks.slice(installEnd)
+
+/** Returns a function that runs commands of the page in a folder like a clone, in namespaces of this installation. */
+async function pageShell(folder: string, namespace: string): Promise<(commands: string) => Promise<string>> {
+  const programs = join(folder, 'bin')
+  mkdirSync(programs)
+  for (const name of ['deploy', 'package.json', 'scripts']) symlinkSync(join(repositoryRoot, name), join(folder, name))
+  symlinkSync(await buildTool(helmTool), join(programs, 'helm'))
+  const program = process.env['SHOAL_TEST_KUBECTL'] ?? 'kubectl'
+  writeFileSync(join(programs, 'kubectl'), `#!/bin/sh\nexec ${program} "$@"\n`, { mode: 0o755 })
+  const env = {
+    ...process.env,
+    KUBECONFIG: process.env['SHOAL_TEST_KUBECONFIG'],
+    PATH: `${programs}:${process.env['PATH'] ?? ''}`,
+  }
+  return async (commands) => {
+    const adapted = commands
+      .replaceAll(/(-n|namespace) shoal(?![\w/])/g, `$1 ${namespace}`)
+      .replaceAll('registry.example.com', `http://${registry}/chart`)
+    const { code, output } = await runCommand('sh', ['-ec', adapted], { cwd: folder, env })
+    if (code !== 0) throw new Error(`${adapted}\n${output}\n${await describePods(namespace)}`)
+    return output
   }
 }
 
