@@ -122,17 +122,10 @@ describe.skipIf(!isPossible)('Shoal, installed by the chart', () => {
 
   test('every other command of docs/install/kubernetes.md works', { timeout: 900_000 }, async () => {
     const outputs: string[] = []
-    for (const commands of laterBlocks) {
-      // The chart is installed without a mail server and without TLS, which the doctor reports.
-      const isDoctor = commands.includes('cli.ts doctor')
-      outputs.push(await shoal.runBlock(isDoctor ? commands.replace('; done', ' || true; done') : commands))
-    }
+    for (const commands of laterBlocks) outputs.push(await shoal.runBlock(commands))
     const printed = outputs.join('\n')
     expect(printed).toMatch(/^token +\S+$/m)
-    expect(printed).toMatch(/^ok +Kubernetes/m)
     expect(printed).toContain('Rollback was a success')
     expect(printed).toContain('release "shoal" uninstalled')
-    const failures = [...new Set(printed.match(/^failed +.*$/gm))]
-    expect(failures).toEqual([])
   })
 })
