@@ -72,8 +72,14 @@ async function signIn(): Promise<{ token: string; password: string | null }> {
     return { ...(await newToken()), password: null }
   } catch (error) {
     if (!(error as Error).message.includes('There is no user')) throw error
-    const password = randomBytes(9).toString('base64url')
-    await runOperatorCommand('user', 'add', '--email', email, '--name', 'Demo', '--password', password)
+    const { password } = await runOperatorCommand<{ password: string }>(
+      'user',
+      'add',
+      '--email',
+      email,
+      '--name',
+      'Demo',
+    )
     return { ...(await newToken()), password }
   }
 }

@@ -39,23 +39,14 @@ afterAll(async () => {
 })
 
 test('a command without SHOAL_DATA_DIR uses the installation of the server that runs in the same folder, and prints its path', async () => {
-  const command = await cli(
-    {},
-    'user',
-    'add',
-    '--email',
-    'mira@acme.dev',
-    '--name',
-    'Mira',
-    '--password',
-    'correct-horse',
-  )
+  const command = await cli({}, 'user', 'add', '--email', 'mira@acme.dev', '--name', 'Mira')
+  const { password } = JSON.parse(command.stdout) as { password: string }
   expect(command.stderr).toContain(`Using the installation in ${dataDir}, which process ${server.pid} serves.`)
   expect(existsSync(join(folder, '.shoal'))).toBe(false)
   const signIn = await fetch(`${server.url}/api/auth/signin`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email: 'mira@acme.dev', password: 'correct-horse' }),
+    body: JSON.stringify({ email: 'mira@acme.dev', password }),
   })
   expect(signIn.status).toBe(201)
 })

@@ -25,7 +25,7 @@ beforeAll(async () => {
   await start({ SHOAL_ROLES: 'worker,gateway' })
   const cli = cliOf(dataDir)
   const email = 'mira@acme-labs.dev'
-  await cli('user', 'add', '--email', email, '--name', 'Mira', '--password', 'correct-horse')
+  await cli('user', 'add', '--email', email, '--name', 'Mira')
   await cli('org', 'add', '--code', org, '--name', 'Acme Labs', '--email', email)
   await cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
   token = (await cli<{ token: string }>('token', 'add', '--email', email, '--name', 'laptop')).token

@@ -17,7 +17,7 @@ import { relayTo } from './cluster-cloud.ts'
 import { blocksOf } from './install-pages.ts'
 import { kubectl } from './kubernetes.ts'
 import { addOrg, type Org } from './org.ts'
-import { repositoryRoot } from './shoal.ts'
+import { repositoryRoot, splitInput, type CliArguments } from './shoal.ts'
 
 const host = process.env['SHOAL_TEST_HOST_ADDRESS'] ?? ''
 const registry = process.env['SHOAL_TEST_REGISTRY'] ?? ''
@@ -120,9 +120,10 @@ export async function installChart(): Promise<ChartInstallation> {
   }
   cleanup.defer(async () => void (await helm('uninstall', '--ignore-not-found')))
   for (const commands of installBlocks) await runBlock(commands)
-  const cli = async <T>(...args: string[]): Promise<T> => {
-    const command = ['exec', '-n', namespace, 'deploy/shoal-api', '--', 'node', 'server/src/cli.ts', ...args, '--json']
-    const output = await kubectl(command)
+  const cli = async <T>(...args: CliArguments): Promise<T> => {
+    const { words, input } = splitInput(args)
+    const program = ['deploy/shoal-api', '--', 'node', 'server/src/cli.ts', ...words, '--json']
+    const output = await kubectl(['exec', '-i', '-n', namespace, ...program], input)
     // The command prints its result after its log.
     return JSON.parse(output.split('\n').at(-1) ?? '') as T
   }

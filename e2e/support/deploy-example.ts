@@ -24,7 +24,7 @@ export async function deployExample(
   { shoal, url, gatewayUrl, rpcUrl }: Installation,
   folder = join(repositoryRoot, 'examples/erc20-transfers'),
 ): Promise<string> {
-  await shoal('user', 'add', '--email', 'ada@example.com', '--name', 'Ada', '--password', 'correct-horse')
+  await shoal('user', 'add', '--email', 'ada@example.com', '--name', 'Ada')
   const { token } = JSON.parse(
     await shoal('token', 'add', '--email', 'ada@example.com', '--name', 'laptop', '--json'),
   ) as Record<string, string>

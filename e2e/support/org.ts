@@ -12,7 +12,7 @@ export type Org = { id: number; org: string; email: string; token: string; api: 
  */
 export async function addOrg({ cli, as }: Pick<Shoal, 'cli' | 'as'>, org: string): Promise<Org> {
   const email = `admin@${org}.dev`
-  await cli('user', 'add', '--email', email, '--name', 'Mira', '--password', adminPassword)
+  await cli('user', 'add', '--email', email, '--name', 'Mira', '--password-stdin', { input: adminPassword })
   const { token: session } = await as('').auth.signIn({ body: { email, password: adminPassword } })
   const { id } = await as(session).orgs.create({ body: { code: org, name: org, email } })
   await cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')

@@ -70,7 +70,7 @@ export async function signInAs(
   const account = `${shoal.url} ${email}`
   if (!accounts.has(account)) {
     const name = email.split(/[@.]/).slice(0, 2).join(' ')
-    await shoal.cli('user', 'add', '--email', email, '--name', name, '--password', password)
+    await shoal.cli('user', 'add', '--email', email, '--name', name, '--password-stdin', { input: password })
     accounts.add(account)
   }
   const { token } = await shoal.as('').auth.signIn({ body: { email, password } })

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { startExternalPostgres, type ExternalPostgres } from '../../scripts/external-postgres.ts'
 import { serverArguments } from '../../scripts/server.ts'
 import { freePort } from './free-port.ts'
-import { hostEnvironment, makeDataDir, repositoryRoot, runCli } from './shoal.ts'
+import { hostEnvironment, makeDataDir, repositoryRoot, runCli, type Shoal } from './shoal.ts'
 import { until } from './until.ts'
 
 export type Role = 'api' | 'worker' | 'gateway'
@@ -30,7 +30,7 @@ export type Installation = {
   processes: RoleProcess[]
   /** Returns the processes with this role. */
   withRole: (role: Role) => RoleProcess[]
-  cli: <T = Record<string, unknown>>(...args: string[]) => Promise<T>
+  cli: Shoal['cli']
   end: () => Promise<void>
 }
 

@@ -35,7 +35,7 @@ export type Shoal = {
   /** Returns the sentence of the server's log about the sandbox, limits and users of its squids; empty with the sim runtime. */
   hostSummary: () => string
   /** Runs a command of the operator (`shoal …`), and returns its JSON output. @throws if it fails */
-  cli: <T = Record<string, unknown>>(...args: string[]) => Promise<T>
+  cli: <T = Record<string, unknown>>(...args: CliArguments) => Promise<T>
   /** Returns an API client that sends this token, or none if it is empty. */
   as: (token: string) => Client<Contract>
   /** Sends SIGKILL to the server only: its child processes keep running. */
@@ -44,6 +44,18 @@ export type Shoal = {
   start: () => Promise<void>
   /** Sends SIGTERM, checks that the server exits with 0, and removes its data. */
   end: () => Promise<void>
+}
+
+/** The words of a command, and optionally the text of its standard input. */
+export type CliArguments = (string | { input: string })[]
+
+/** Separates the words of a command from the text of its standard input. */
+export function splitInput(args: CliArguments): { words: string[]; input: string } {
+  const last = args.at(-1)
+  return {
+    words: args.filter((arg) => typeof arg === 'string'),
+    input: typeof last === 'object' ? last.input : '',
+  }
 }
 
 /** The parts of `Shoal` for tests that share a server, and neither start nor end it. */
@@ -193,16 +205,18 @@ function recordHost(sandbox: string, summary: string): void {
 /** Returns a function that runs the operator's commands for a data directory, with or without a running server. */
 export const cliOf =
   (dataDir: string) =>
-  <T = Record<string, unknown>>(...args: string[]): Promise<T> =>
+  <T = Record<string, unknown>>(...args: CliArguments): Promise<T> =>
     runCli({ ...hostEnvironment(), SHOAL_DATA_DIR: dataDir }, args)
 
 /** Runs a command of the operator in this environment, and returns its JSON output. @throws if it fails */
-export async function runCli<T>(env: Record<string, string>, args: string[]): Promise<T> {
-  const { stdout } = await run(process.execPath, [join(repositoryRoot, 'server/src/cli.ts'), ...args, '--json'], {
+export async function runCli<T>(env: Record<string, string>, args: CliArguments): Promise<T> {
+  const { words, input } = splitInput(args)
+  const running = run(process.execPath, [join(repositoryRoot, 'server/src/cli.ts'), ...words, '--json'], {
     cwd: repositoryRoot,
     env,
   })
-  return JSON.parse(stdout) as T
+  running.child.stdin?.end(input)
+  return JSON.parse((await running).stdout) as T
 }
 
 /** Stops the embedded Postgres clusters that servers of this data directory left running, and waits for their end. */

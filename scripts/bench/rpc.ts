@@ -158,7 +158,7 @@ export const bench: Bench = {
     const shoal = await startShoal({ SHOAL_DEVNET_URL: devnet.rpcUrl, SHOAL_RPC_RATE: '1000000' })
     try {
       const email = 'bench@example.com'
-      await shoal.cli('user', 'add', '--email', email, '--name', 'Bench', '--password', 'correct-horse')
+      await shoal.cli('user', 'add', '--email', email, '--name', 'Bench')
       await shoal.cli('org', 'add', '--code', 'bench', '--name', 'Bench', '--email', email)
       await shoal.cli('org', 'set-status', '--code', 'bench', '--status', 'ACTIVE')
       const { token: key } = await shoal.cli<{ token: string }>(

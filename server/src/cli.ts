@@ -21,6 +21,7 @@ import { postgresCommands, postgresOptions } from './cli/postgres.ts'
 import { formatResult } from './cli/format.ts'
 import { listOrgs, listSquids, status } from './cli/lists.ts'
 import { moveDatabases } from './cli/move.ts'
+import { readPassword } from './cli/read-password.ts'
 import { stopSignal } from './cli/stop-signal.ts'
 import { moveLogsBack } from './modules/logs/index.ts'
 import { releaseHost } from './installation/host-claim.ts'
@@ -35,8 +36,10 @@ import { shoalVersion } from './version.ts'
 const commands: Record<string, Command> = {
   'user add': {
     run: addUser,
-    options: ['email', 'name', 'password'],
-    summary: 'create a user with a confirmed email and a playground',
+    options: ['email', 'name'],
+    flags: ['password-stdin'],
+    summary:
+      'create a user with a confirmed email and a playground; prints a generated password, unless --password-stdin reads one from standard input or asks for it',
   },
   'user set-operator': {
     run: setUserOperator,
@@ -146,6 +149,7 @@ async function main(): Promise<number> {
       email: { type: 'string' },
       name: { type: 'string' },
       password: { type: 'string' },
+      'password-stdin': { type: 'boolean' },
       code: { type: 'string' },
       scope: { type: 'string' },
       reason: { type: 'string' },
@@ -176,8 +180,11 @@ async function main(): Promise<number> {
     process.stdout.write(usage(commands))
     return values.help ? 0 : 2
   }
-  const missing = command.options.filter((o) => o !== 'password' && !values[o as keyof typeof values])
+  const missing = command.options.filter((o) => !values[o as keyof typeof values])
   if (missing.length > 0) throw new Error(`Missing: ${missing.map((m) => `--${m}`).join(', ')}`)
+  if (values.password !== undefined)
+    throw new Error('Every user of this host could read --password in the list of processes. Use --password-stdin.')
+  if (values['password-stdin']) values.password = await readPassword({ input: process.stdin, prompts: process.stderr })
   if ('report' in command) {
     const { text, exitCode } = await command.report(loadCommandConfig(), values.json ?? false)
     process.stdout.write(text)

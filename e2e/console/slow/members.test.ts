@@ -51,16 +51,9 @@ test('an invited user who signs in for the first time accepts the terms, answers
   const params = { code: 'joined-org' }
   await boss.api.orgs.create({ body: { ...params, name: 'Joined org', email: 'boss@joined.dev' } })
   await boss.api.orgs.inviteMember({ params, body: { email: 'ben@joined.dev', roleType: 'viewer' } })
-  await shoal.cli(
-    'user',
-    'add',
-    '--email',
-    'ben@joined.dev',
-    '--name',
-    'Ben Builder',
-    '--password',
-    'ben has a password',
-  )
+  await shoal.cli('user', 'add', '--email', 'ben@joined.dev', '--name', 'Ben Builder', '--password-stdin', {
+    input: 'ben has a password',
+  })
   const invited = await newUser(browser, shoal)
   const page = await invited.newPage()
   await signInInBrowser(page, { email: 'ben@joined.dev', password: 'ben has a password' })

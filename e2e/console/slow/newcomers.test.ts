@@ -37,7 +37,7 @@ test('after an invitation link, the sign-in pages name the organization and fill
   await waitForText(page, `To accept the invitation to ${code}.`)
   await expect.poll(() => field.inputValue()).toBe(invited)
 
-  await shoal.cli('user', 'add', '--email', invited, '--name', 'Ina', '--password', password)
+  await shoal.cli('user', 'add', '--email', invited, '--name', 'Ina', '--password-stdin', { input: password })
   const { token } = await shoal.as('').auth.signIn({ body: { email: invited, password } })
   const onboardingForm = { occupation: 'Analyst', source: 'Google', usage: 'DeFi' }
   await shoal.as(token).user.completeOnboarding({ body: { policyAccepted: true, onboardingForm } })

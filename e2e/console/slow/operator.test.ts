@@ -176,7 +176,9 @@ test('an operator announces a maintenance, for which users see the maintenance s
 })
 
 test('an operator disables an account, which then cannot sign in', async () => {
-  await shoal.cli('user', 'add', '--email', 'dora@disabled.dev', '--name', 'Dora', '--password', password)
+  await shoal.cli('user', 'add', '--email', 'dora@disabled.dev', '--name', 'Dora', '--password-stdin', {
+    input: password,
+  })
   await page.goto('/admin/users')
   await row('dora@disabled.dev').waitFor()
   expect(await accessibilityFlaws(page, 'operator-users')).toEqual([])

@@ -21,7 +21,7 @@ export class Deployer {
   /** Starts a Shoal and signs in. `env`: settings of the server. */
   static async start(rpcUrl: string, env: Record<string, string> = {}): Promise<Deployer> {
     const shoal = await startShoal({ SHOAL_NETWORK_ALLOW: new URL(rpcUrl).host, ...env })
-    await shoal.cli('user', 'add', '--email', email, '--name', 'Bench', '--password', 'correct-horse')
+    await shoal.cli('user', 'add', '--email', email, '--name', 'Bench')
     await shoal.cli('org', 'add', '--code', org, '--name', 'Bench', '--email', email)
     await shoal.cli('org', 'set-status', '--code', org, '--status', 'ACTIVE')
     const { token } = await shoal.cli<{ token: string }>('token', 'add', '--email', email, '--name', 'bench')

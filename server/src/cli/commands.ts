@@ -8,7 +8,9 @@ import { setDiscount, setStatus as setOrgStatus } from '../modules/billing/index
 import { createOrg, findOrgByCode } from '../modules/orgs/index.ts'
 import { createApiToken, createUser } from '../modules/user/index.ts'
 
-export type CliOptions = Record<'email' | 'name' | 'password' | 'code' | 'status' | 'percent', string> & {
+export type CliOptions = Record<'email' | 'name' | 'code' | 'status' | 'percent', string> & {
+  /** Not an argument: what --password-stdin read. */
+  password?: string
   scope?: string
   reason?: string
   search?: string
@@ -27,9 +29,9 @@ export type CliOptions = Record<'email' | 'name' | 'password' | 'code' | 'status
 }
 type Result = Promise<Record<string, unknown>>
 
-/** Creates a user. Returns `{id, email, playground: {code}}`, and the generated `password` if --password was omitted. */
+/** Creates a user. Returns `{id, email, playground: {code}}`, and the generated `password` without --password-stdin. */
 export async function addUser(app: App, { email, name, password }: CliOptions): Result {
-  const newPassword = password || randomBytes(12).toString('base64url')
+  const newPassword = password ?? randomBytes(12).toString('base64url')
   const user = await createUser(app, {
     email: email.toLowerCase(),
     fullName: name,
@@ -40,7 +42,7 @@ export async function addUser(app: App, { email, name, password }: CliOptions): 
     id: user.id,
     email: user.email,
     playground: { code: user.playground.code },
-    ...(password ? {} : { password: newPassword }),
+    ...(password === undefined ? { password: newPassword } : {}),
   }
 }
 

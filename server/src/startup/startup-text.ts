@@ -20,7 +20,7 @@ export function startupText(
   API reference     ${api}/docs
 ${health}${outboxKey === null ? '' : outboxText(`${outboxUrl(config)}?key=${outboxKey}`)}${config.SHOAL_TERMS_URL ? '' : termsText(config.publicUrl)}
   Sign up in the console, or create a user and a token here:
-    ${shoalCommand()} user add --email me@example.com --name Me --password <password>
+    ${shoalCommand()} user add --email me@example.com --name Me
     ${shoalCommand()} token add --email me@example.com --name laptop
   Then deploy with the public client:
     npm i -g @subsquid/cli@3.2.3 joi@17.13.3
