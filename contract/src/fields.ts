@@ -52,13 +52,20 @@ export const NewPassword = RequiredVerbatim('Password is required')
 export const Password = RequiredVerbatim('Password is required').max(1000)
 
 /**
- * A trimmed display name on one line. Emails show names to other users, so names contain neither links nor characters that break or
- * reorder lines.
+ * Characters that break or reorder lines, or that are not visible, so that a name looks like another one. The joiners U+200C and
+ * U+200D are visible between letters of some scripts, and in emojis.
  */
+export const hiddenCharacters =
+  /[\p{Cc}\p{Zl}\p{Zp}\u115F\u1160\u3164\uFFA0]|(?![\u200C\u200D])\p{Cf}|(?<![\p{Extended_Pictographic}\p{M}]|(?!\p{Script=Latin})\p{L})[\u200C\u200D]/gu
+
+/** What email programs turn into links, except a domain without a path, which may be a name. */
+const link = /:\/\/|\bwww\.|[\p{L}\p{N}]\.\p{L}{2,}\//iu
+
+/** A trimmed display name on one line. Emails show names to other users, so names contain neither links nor hidden characters. */
 export const DisplayName = (required: string) =>
-  RequiredText(required).regex(
-    /^(?!.*:\/\/)[^\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]*$/u,
-    'Links and control characters are not allowed',
+  RequiredText(required).refine(
+    (name) => name.search(hiddenCharacters) < 0 && !link.test(name),
+    'Links, control characters and invisible characters are not allowed',
   )
 
 export const PersonName = (required: string) =>

@@ -1,3 +1,4 @@
+import { hiddenCharacters } from '@shoal/contract'
 import type { Mail } from './mailer.ts'
 
 export type MailContent = {
@@ -42,15 +43,17 @@ export function renderMail({ to, subject, name, paragraphs, list, button, link, 
 }
 
 /**
- * Makes a name that a user chose safe for emails: removes line breaks, and the `://` of URLs, which email programs turn into links. The
- * contract rejects such names, but older rows may contain them.
+ * Makes a name that a user chose safe for emails: removes hidden characters, and what email programs turn into links. The contract
+ * rejects such names, except domains, but older rows may contain them.
  */
 export const nameInMail = (name: string): string =>
   name
-    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]/gu, ' ')
+    .replaceAll(hiddenCharacters, ' ')
     .replaceAll('://', ' ')
     .replaceAll(/ {2,}/g, ' ')
     .trim()
+    // Email programs make no link from a domain with a zero-width space.
+    .replaceAll(/(?<=[\p{L}\p{N}])\.(?=\p{L}{2})/gu, '.\u200B')
 
 export const escapeHtml = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)

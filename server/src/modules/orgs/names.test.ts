@@ -16,16 +16,41 @@ test.each([
   'Line\u2028separator',
   'Turned\u202Earound',
   'Bell\u0007',
+  // These look like “Alice” and like an empty name.
+  'Al\u200Bice',
+  'Al\u200Dice',
+  'Ali\u00ADce\u{E0041}',
+  'Alice\u3164\u3164',
 ])('the name %j is rejected, and an email that contains it shows it on one line without links', (name) => {
   for (const [field, schema] of Object.entries(fields))
     expect([field, schema.safeParse(name).success]).toEqual([field, false])
-  expect(nameInMail(name)).not.toMatch(/:\/\/|[\p{Cc}\u2028\u202E]/u)
+  expect(nameInMail(name).replaceAll('.\u200B', '.')).not.toMatch(/:\/\/|[\p{Cc}\p{Cf}\u2028\u3164]/u)
 })
 
-test.each(['Acme Labs', 'Müller & Söhne', '株式会社', 'Ada’s team (EU) #1', 'שלום', 'a/b'])(
-  'the name %j is accepted, and an email shows it unchanged',
+test.each(['Pay at evil.example/now', 'Pay at www.evil.example'])(
+  'the name %j, from which email programs make a link, is rejected',
   (name) => {
-    expect(OrgName.parse(name)).toBe(name)
-    expect(nameInMail(name)).toBe(name)
+    for (const [field, schema] of Object.entries(fields))
+      expect([field, schema.safeParse(name).success]).toEqual([field, false])
   },
 )
+
+test('a domain is a valid name, but an email shows it so that email programs make no link from it', () => {
+  expect(OrgName.parse('Acme.io')).toBe('Acme.io')
+  expect(nameInMail('Acme.io')).toBe('Acme.\u200Bio')
+  expect(nameInMail('St. Gallen v1.')).toBe('St. Gallen v1.')
+})
+
+test.each([
+  'Acme Labs',
+  'Müller & Söhne',
+  '株式会社',
+  'Ada’s team (EU) #1',
+  'שלום',
+  'a/b',
+  'می\u200Cخواهم',
+  '👩\u200D🚀 Labs',
+])('the name %j is accepted, and an email shows it unchanged', (name) => {
+  expect(OrgName.parse(name)).toBe(name)
+  expect(nameInMail(name)).toBe(name)
+})
