@@ -138,6 +138,9 @@ test('a squid that opens all its connections does not reduce those of other squi
     expect(error).toBe('53300')
     expect(held).toBeLessThan(100)
   }
+  // The API lists the neighbour's versions, and the server is ready, while the connections are held.
+  expect(await neighbour.api.squids.list({ params: { code: neighbour.org } })).toHaveLength(1)
+  await expectUnharmed()
   expect((await neighbour.run('select 1 as one')).rows).toEqual([{ one: 1 }])
   expect(await neighbour.hold(10)).toEqual({ held: 10, error: null })
   await Promise.all([neighbour, ...hostile].map((squid) => squid.release()))
