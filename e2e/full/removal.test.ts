@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bareManifest, postgresAddon } from '../support/bare-squid.ts'
 import { deploy, waitForDeployment } from '../support/deploy.ts'
-import { readRecords, readResources } from '../support/installation-resources.ts'
+import { query, readRecords, readResources } from '../support/installation-resources.ts'
 import { addOrg, adminPassword, type Org } from '../support/org.ts'
 import { makePgSquid } from '../support/pg-squid.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
@@ -39,6 +39,16 @@ const fork = () => {
 fork()
 console.log('attacking')
 setInterval(fork, 200)`,
+  'cpu.js': `
+const { Worker } = require('node:worker_threads')
+console.log('attacking')
+for (let n = 0; n < 16; n++) new Worker('for (;;);', { eval: true })
+for (;;);`,
+  // The kernel ends the program at its memory limit, then Shoal starts it again.
+  'memory.js': `
+const held = []
+console.log('attacking')
+for (;;) held.push(Buffer.alloc(1 << 20, 1))`,
   'connections.js': `
 const { Client } = require('pg')
 const open = async () => {
@@ -109,7 +119,7 @@ const untilAttacking = (slot: string) =>
       const params = { code: org.org, reference: `hostile@${slot}` }
       const { logs } = await org.api.logs.history({ params, query: { limit: '100', search: 'attacking' } })
       const found = new Set(logs.map(({ container }) => container))
-      return ['disk', 'fork', 'connections'].every((name) => found.has(name))
+      return ['disk', 'fork', 'cpu', 'memory', 'connections'].every((name) => found.has(name))
     },
     'all programs attack',
     120_000,
@@ -135,9 +145,21 @@ test('while a squid is deployed and runs, no command line on the host contains i
 
 test('a version that attacks all resources can be deleted, and leaves nothing behind', async () => {
   const params = { code: org.org, reference: 'hostile@v1' }
+  const [pid = ''] = squidProcesses()
+  const [cgroups, networks] = [cgroupsOf(pid), networksOf(pid)]
+  // Everything that must be gone later is there now, so the checks below cannot pass because they look in the wrong places.
+  const now = await left()
+  for (const [kind, names] of Object.entries({ ...now, logins: await loginsOfSquids() }))
+    expect([kind, names.length > 0]).toEqual([kind, true])
+  const host = shoal.hostSummary()
+  expect(cgroups.length > 0).toBe(host.includes('limits by cgroups'))
+  expect(networks.length > 0).toBe(host.includes('a network for each version'))
   const { id } = await org.api.squids.delete({ params })
   expect((await waitForDeployment(org, id)).failureReason).toBeNull()
   await expectNothingLeft()
+  expect(await loginsOfSquids()).toEqual([])
+  await until(() => cgroups.every((dir) => !existsSync(dir)), 'the cgroups of the version are removed')
+  await until(() => networks.every((file) => !existsSync(file)), 'the network of the version is removed')
 }, 240_000)
 
 test('an organization with a version that attacks all resources can be deleted, and leaves nothing behind', async () => {
@@ -149,20 +171,48 @@ test('an organization with a version that attacks all resources can be deleted, 
   await expect(shoal.as(token).orgs.get({ params: { code: org.org } })).rejects.toMatchObject({ status: 404 })
 }, 300_000)
 
+/** Returns the folders of the cgroups in which only this process and those of its program are. */
+function cgroupsOf(pid: string): string[] {
+  const lines = textOf(`/proc/${pid}/cgroup`).trim().split('\n')
+  const own = textOf('/proc/self/cgroup').trim().split('\n')
+  return lines
+    .filter((line) => line && !own.includes(line))
+    .flatMap((line) => {
+      const [, controllers = '', path = ''] = /^\d+:([^:]*):(.*)$/.exec(line) ?? []
+      return globSync([`/sys/fs/cgroup/${controllers}${path}`, `/sys/fs/cgroup${path}`])
+    })
+}
+
+/** Returns the files that name the network namespace of the process; none if it has that of the host, or one without a name. */
+function networksOf(pid: string): string[] {
+  const inode = statSync(`/proc/${pid}/ns/net`).ino
+  return globSync('/run/netns/*').filter((file) => statSync(file).ino === inode)
+}
+
+/** Returns the roles of versions in the Postgres of squids. */
+async function loginsOfSquids(): Promise<string[]> {
+  const sql = "select rolname as name from pg_roles where rolcanlogin and rolname like 'sq%' order by 1"
+  return (await query<{ name: string }>(shoal.dataDir, 'postgres', sql, [], 'postgres-squids')).map(({ name }) => name)
+}
+
+/** Returns what exists of all versions. */
+async function left() {
+  const { programs, workloads, databases } = await readResources(shoal.dataDir)
+  const { squidIds } = await readRecords(shoal.dataDir)
+  const disks = readdirSync('/sys/block').filter((name) =>
+    textOf(`/sys/block/${name}/loop/backing_file`).includes(shoal.dataDir),
+  )
+  const processes = squidProcesses().map((pid) => textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' '))
+  return { programs, workloads, databases, squids: squidIds, disks, processes }
+}
+
 /** Waits until no process, record, database or disk of a squid exists. */
 async function expectNothingLeft(): Promise<void> {
-  const left = async () => {
-    const { programs, workloads, databases } = await readResources(shoal.dataDir)
-    const { squidIds } = await readRecords(shoal.dataDir)
-    const disks = readdirSync('/sys/block').filter((name) =>
-      textOf(`/sys/block/${name}/loop/backing_file`).includes(shoal.dataDir),
-    )
-    const processes = squidProcesses().map((pid) => textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' '))
-    return [...programs, ...workloads, ...databases, ...squidIds.map((id) => `squid ${id}`), ...disks, ...processes]
-  }
-  await until(async () => (await left()).length === 0 || null, 'nothing of the version is left', 120_000).catch(
+  const nothing = { programs: [], workloads: [], databases: [], squids: [], disks: [], processes: [] }
+  const isGone = async () => Object.values(await left()).every((names) => names.length === 0)
+  await until(async () => (await isGone()) || null, 'nothing of the version is left', 120_000).catch(
     async (error: unknown) => {
-      expect(await left()).toEqual([])
+      expect(await left()).toEqual(nothing)
       throw error
     },
   )
