@@ -26,7 +26,7 @@ let token: string
 beforeAll(async () => {
   if (engines.every(({ missing }) => missing)) return
   shoal = await startShoal({ SHOAL_RUNTIME: 'sim' })
-  await shoal.cli('user', 'add', '--email', email, '--name', 'Mira Engines', '--password', password)
+  await shoal.cli('user', 'add', '--email', email, '--name', 'Mira Engines', '--password-stdin', { input: password })
   ;({ token } = await shoal.as('').auth.signIn({ body: { email, password } }))
   const api = shoal.as(token)
   const onboardingForm = { occupation: 'Analyst', source: 'Google', usage: 'DeFi' }
