@@ -72,7 +72,7 @@ export function responseHeaders(
 
 /** Hop-by-hop headers listed in the Connection header. */
 function headersListedIn(connection: string | undefined): Set<string> | null {
-  if (!connection || /^(keep-alive|close)$/i.test(connection)) return null
+  if (!connection || connection === 'keep-alive' || /^(keep-alive|close)$/i.test(connection)) return null
   return new Set(connection.toLowerCase().split(/\s*,\s*/))
 }
 
