@@ -70,11 +70,13 @@ export const registryCheck: Check = {
   },
 }
 
-/** Verifies the rights in the Kubernetes cluster, if squids run there. */
+/** Verifies the worker's rights in the Kubernetes cluster, if squids run there. Processes of other roles have fewer rights. */
 export const clusterCheck: Check = {
   name: 'Kubernetes',
   run: async ({ config }) => {
     if (!config.kubernetes) return [skipped('Kubernetes', 'not used (SHOAL_RUNTIME)')]
+    if (!config.SHOAL_ROLES.includes('worker'))
+      return [skipped('Kubernetes', 'only the worker needs rights to change the cluster')]
     try {
       const missing = await inspectCluster(config.kubernetes.kubeconfig)
       return [
@@ -88,11 +90,13 @@ export const clusterCheck: Check = {
   },
 }
 
-/** Uses the S3 bucket of archives, if there is one. */
+/** Uses the S3 bucket of archives, if there is one. A gateway has no credentials for it. */
 export const bucketCheck: Check = {
   name: 'S3',
   run: async ({ config }) => {
     if (!config.s3) return [skipped('S3', 'not used (SHOAL_S3_BUCKET)')]
+    const needsBucket = config.SHOAL_ROLES.some((role) => role !== 'gateway')
+    if (!needsBucket) return [skipped('S3', 'a gateway does not read archives')]
     const store = await openArtifactStore(config, () => Promise.resolve('doctor'))
     try {
       await store.check()

@@ -458,6 +458,11 @@ describe('each check fails when what it checks is broken, and says what to do', 
       expect(await worst(check, env)).toMatchObject({ status: 'failed', remedy: expect.any(String) })
       expect(await worst(check, {})).toMatchObject({ status: 'skipped' })
     }
+    // A gateway has neither the worker's rights nor credentials for the bucket.
+    for (const role of ['api', 'gateway'])
+      expect(await worst(clusterCheck, { ...kubernetes, SHOAL_ROLES: role })).toMatchObject({ status: 'skipped' })
+    expect(await worst(bucketCheck, { ...s3, SHOAL_ROLES: 'gateway' })).toMatchObject({ status: 'skipped' })
+    expect(await worst(bucketCheck, { ...s3, SHOAL_ROLES: 'api' })).toMatchObject({ status: 'failed' })
   })
 })
 
