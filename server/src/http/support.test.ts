@@ -1,4 +1,4 @@
-import { contract, endpointsOf } from '@shoal/contract'
+import { contract, endpointsOf, type Endpoint } from '@shoal/contract'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { hours, minutes } from '../clock.ts'
 import { requestFor } from '../testing/contract-samples.ts'
@@ -44,6 +44,47 @@ const open = async (code = org.code) => {
   return await t.as(operator).operators.openSupport({ params: { code } })
 }
 
+/** Calls an endpoint as the operator. The body of a stream that does not end is not read. */
+async function call(name: string, e: Endpoint, code = org.code): Promise<{ status: number; body: string }> {
+  const request = requestFor(name, e, { code, reference: 'read@v1' }, operator.token)
+  if (e.kind !== 'lines') {
+    const { statusCode, body } = await t.http.inject(request)
+    return { status: statusCode, body }
+  }
+  const { statusCode, stream } = await t.http.inject({ ...request, payloadAsStream: true })
+  if (statusCode >= 400) return { status: statusCode, body: Buffer.concat(await stream().toArray()).toString() }
+  stream().destroy()
+  return { status: statusCode, body: '' }
+}
+
+/** Opens or closes support as `open` does, and confirms the password, without the time that hashing it takes. */
+async function setSupport(orgId: number | null): Promise<void> {
+  const now = t.clock.now()
+  const until = new Date(now.getTime() + minutes(30))
+  await t.app.database.pool.query(
+    'update sessions set password_at = $2, support_org_id = $3, support_until = $4 where user_id = $1',
+    [operator.id, now, orgId, orgId === null ? null : until],
+  )
+}
+
+/** Returns all rows of the organization as text, except its audit log, which records the beginning and end of support. */
+async function rowsOfOrg(): Promise<string[]> {
+  const { pool } = t.app.database
+  const { rows: tables } = await pool.query<{ name: string }>(
+    `select table_name as name from information_schema.columns
+     where table_schema = 'public' and column_name = 'org_id' and table_name <> 'audit_log' order by 1`,
+  )
+  const found: string[] = []
+  for (const { name } of tables) {
+    const { rows } = await pool.query<{ row: string }>(`select t::text as row from "${name}" t where org_id = $1`, [
+      org.id,
+    ])
+    found.push(...rows.map(({ row }) => `${name} ${row}`).toSorted())
+  }
+  const { rows } = await pool.query<{ row: string }>('select t::text as row from orgs t where id = $1', [org.id])
+  return [...found, ...rows.map(({ row }) => row)]
+}
+
 test('support may call exactly the listed endpoints of the organization; none reveals a password, token or secret', async () => {
   const secrets = [marker, rpcToken]
   const inOrg = endpointsOf(contract).filter(([, e]) => e.path.startsWith('/v1/orgs/{code}') && e.access !== 'verified')
@@ -52,16 +93,50 @@ test('support may call exactly the listed endpoints of the organization; none re
   for (const [name, e] of inOrg) {
     t.clock.advance(hours(1))
     await open()
-    // A stream would not end.
-    if (e.kind === 'lines') continue
-    const response = await t.http.inject(requestFor(name, e, { code: org.code, reference: 'read@v1' }, operator.token))
-    for (const secret of secrets) expect([name, response.body.includes(secret)]).toEqual([name, false])
-    expect([name, response.statusCode < 500]).toEqual([name, true])
-    const { code = '' } = response.statusCode < 400 ? {} : response.json<{ code?: string }>()
-    outcomes[name] = code === 'SUPPORT' ? 'refused' : response.statusCode === 405 ? `405 ${code}` : 'admitted'
+    const { status, body } = await call(name, e)
+    for (const secret of secrets) expect([name, body.includes(secret)]).toEqual([name, false])
+    expect([name, status < 500]).toEqual([name, true])
+    const { code = '' } = status < 400 ? {} : (JSON.parse(body) as { code?: string })
+    outcomes[name] = code === 'SUPPORT' ? 'refused' : status === 405 ? `405 ${code}` : 'admitted'
     expected[name] = isForSupport(name) ? 'admitted' : 'refused'
   }
   expect(outcomes).toEqual(expected)
+})
+
+test('every other endpoint responds as without support, and reveals nothing of the organization', async () => {
+  const others = endpointsOf(contract).filter(
+    ([, e]) => !e.path.startsWith('/v1/orgs/{code}') || e.access === 'verified',
+  )
+  // These end the session, or open and close support.
+  const ownSession = ['auth.signOut', 'user.endSessions', 'operators.openSupport', 'operators.closeSupport']
+  const called: string[] = []
+  await setSupport(org.id)
+  expect(await t.as(operator).orgs.get({ params: { code: org.code } })).toMatchObject({ roleType: 'viewer' })
+  const before = await rowsOfOrg()
+  expect(before.length).toBeGreaterThan(3)
+  for (const [name, e] of others.filter(([name]) => !ownSession.includes(name))) {
+    const statuses: number[] = []
+    // The second and third call find the same: what the first one created exists.
+    for (const isSupporting of [false, false, true]) {
+      t.clock.advance(hours(1))
+      await setSupport(isSupporting ? org.id : null)
+      // Operators change organizations by other endpoints than support, so these name no organization that exists.
+      const code = e.access.startsWith('operator') ? 'none' : org.code
+      const { status, body } = await call(name, e, code)
+      for (const secret of [marker, rpcToken]) expect([name, body.includes(secret)]).toEqual([name, false])
+      statuses.push(status)
+    }
+    expect([name, statuses[2]]).toEqual([name, statuses[1]])
+    for (const status of statuses) expect([name, status < 500]).toEqual([name, true])
+    called.push(name)
+  }
+  expect(await rowsOfOrg()).toEqual(before)
+  expect([...called, ...ownSession].toSorted()).toEqual(others.map(([name]) => name).toSorted())
+  await open()
+  expect((await t.as(operator).orgs.list()).map(({ code }) => code)).not.toContain(org.code)
+  // The console shows the organization of `user.get` that support reads.
+  const { organizations } = await t.as(operator).user.get({})
+  expect(organizations.find(({ code }) => code === org.code)).toMatchObject({ roleType: 'viewer' })
 })
 
 test('no endpoint of support changes anything, needs a permission or sends a file', () => {
