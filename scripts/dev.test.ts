@@ -24,13 +24,13 @@ test('npm run dev serves the sources of the console, proxies its API calls, and 
     SHOAL_RUNTIME: 'sim',
     SHOAL_ON_EXIT: 'stop',
   }
-  // In a separate process group, as in a terminal.
   const args = [join(root, 'scripts/dev.ts'), '--force', '--port', String(pagePort), '--strictPort']
+  // In a separate process group, as in a terminal.
   const dev = spawn(process.execPath, args, { env, detached: true, stdio: 'ignore' })
   const ended = new Promise<number | null>((resolve) => dev.once('exit', resolve))
   const page = `http://localhost:${pagePort}`
   await expect.poll(() => statusOf(`${page}/api/v1/auth/options`)).toBe(200)
-  // By now Vite has bundled the dependencies of these files, or has exited.
+  // To serve these files, Vite bundles the dependencies that they import; if it cannot, it exits.
   for (const file of ['app/main.tsx', 'pages/playground/GraphiqlEditor.tsx'])
     expect(await statusOf(`${page}/src/${file}`)).toBe(200)
   process.kill(-(dev.pid ?? 0), 'SIGINT')

@@ -6,12 +6,12 @@ import { runCommand } from './command.ts'
 import { withProgress } from './progress.ts'
 import { root } from './root.ts'
 
-/** Later test runs reuse this folder, whose entries are named by their content. */
+/** Later test runs reuse this folder. The names of its entries contain versions or hashes, so an entry is never outdated. */
 const cacheDir = join(root, 'node_modules/.cache/toolchain')
 
 /**
- * Copies the programs that build and run squids to `dir`, which must not exist, so that no test has to download them. It copies them,
- * because the users that run squids may not be allowed to enter the repository's folder.
+ * Installs the programs that build and run squids in `dir`, which must not exist, so that no test has to download them. Squids run as
+ * system users that may not be allowed to enter the repository's folder, so `dir` is outside of it.
  */
 export async function installTestToolchain(dir: string): Promise<void> {
   const isNew = !existsSync(cacheDir)

@@ -85,7 +85,7 @@ export type AlertKind = keyof typeof ruleTexts
 export const alertKinds = Object.keys(ruleTexts) as [AlertKind, ...AlertKind[]]
 
 export type WarningKind = AlertKind | 'SECRETS_OUTDATED'
-/** What a version can warn about: the causes of alerts, and secrets that its programs do not have yet. */
+/** The kinds of problems that are shown for a version: those of the alert rules, and secrets that its programs do not have yet. */
 export const warningKinds: [WarningKind, ...WarningKind[]] = [...alertKinds, 'SECRETS_OUTDATED']
 export const alertRules: Record<AlertKind, RuleTexts> = ruleTexts
 

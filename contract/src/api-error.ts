@@ -1,6 +1,6 @@
 import type { ErrorBody } from './errors.ts'
 
-/** The exact text of spec 8. */
+/** The exact text of spec 8, including “alter”. */
 export const unknownApiError = 'Unknown API error. Please try alter'
 
 /** Thrown by the client for every unsuccessful call. */

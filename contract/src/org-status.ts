@@ -5,7 +5,7 @@ export type OrgStatus = (typeof orgStatuses)[number]
 export const isUnpaid = (status: OrgStatus): boolean => status === 'IN_DEBT' || status === 'TERMINATED'
 export const isCardAdded = (status: OrgStatus): boolean => status !== 'DRAFT'
 
-/** The label of each account status in the sidebar (spec 2.3). */
+/** What the sidebar shows as the plan, by account status (spec 2.3). */
 export const planLabels: Record<OrgStatus, string> = {
   DRAFT: 'Billing not set',
   ACTIVE: 'Professional',

@@ -4,7 +4,7 @@ import { csvOf } from './csv.ts'
 
 type Item = Pick<ReceiptItem, 'type' | 'amount' | 'rate' | 'subtotal' | 'discount' | 'squid'>
 
-/** Returns a month's usage as CSV with the columns of spec 9; Subtotal is Cost minus Discount. */
+/** Returns a month's usage as CSV with the columns of spec 9. Cost is the item's `subtotal`, which is before discounts; the column Subtotal is Cost minus Discount. */
 export function receiptCsv(items: readonly Item[], bySquid: boolean): string {
   const header = [...(bySquid ? ['Squid name'] : []), ...columns]
   return csvOf([header, ...items.map((item) => [...(bySquid ? [item.squid?.name ?? ''] : []), ...cellsOf(item)])])

@@ -20,7 +20,7 @@ export const ReceiptItem = z.object({
   subtotal: Decimal,
   /** This item's share of the receipt's discounts. */
   discount: Decimal,
-  /** The version that caused the cost; its `name` has the form `name@slot`. Null unless `bySquid` is set, and for requests that no squid made. */
+  /** The version that caused the cost; its `name` has the form `name@slot`. Null if the query does not set `bySquid`, or if no squid made the requests. */
   squid: SquidRef.nullable(),
 })
 export type ReceiptItem = z.infer<typeof ReceiptItem>
@@ -29,6 +29,7 @@ export const Receipt = z.object({
   month: Month,
   /** Sorted by descending subtotal. */
   items: z.array(ReceiptItem),
+  /** The sum of the items' `subtotal`, before discounts; spelt as in spec 3. */
   subTotal: Decimal,
   /** `amount`: in dollars, unlike the `amount` of items. */
   discounts: z.array(z.object({ type: z.enum(['organization', 'rpc_included']), percent: Decimal, amount: Decimal })),

@@ -8,8 +8,9 @@ import { createNetwork, type ContainerNetwork } from './network.ts'
 
 /** A Docker daemon with separate folders and a separate network, so that nothing on this machine changes. */
 export type Docker = Pick<ContainerNetwork, 'address' | 'hostAddress' | 'forward'> & {
-  /** Runs `docker` or `docker-compose` with these arguments, and returns its output. @throws Error with its output if it fails */
+  /** Runs `docker` with these arguments, and returns its output. @throws Error with its output if it fails */
   docker: (...args: string[]) => string
+  /** Runs Compose in `folder`, with `env` in addition to this process's environment. Returns and throws like `docker`. */
   compose: (folder: string, env: Record<string, string>, ...args: string[]) => string
   /** Imports the files of a folder as an image. */
   importImage: (folder: string, name: string) => void
@@ -33,7 +34,7 @@ function composeCommand(): string[] | null {
 export function missingForDocker(): string | null {
   if (process.getuid?.() !== 0) return 'Docker needs root.'
   if (existsSync(dockerd) && composeCommand() !== null) return null
-  return 'Docker needs docker.io, docker-compose (apt-get install --no-install-recommends).'
+  return 'Docker needs the packages docker.io and docker-compose (apt-get install --no-install-recommends).'
 }
 
 /** Starts a daemon. @throws Error with its log if it does not respond */

@@ -4,7 +4,10 @@ import { basename, join } from 'node:path'
 import { root } from '../root.ts'
 import { buildOnce, cachedProgram, goBuild, missingGo } from './go.ts'
 
-/** A program that tests build from its Go module. The go.mod in `folder` requires its module. The linker sets the variables in `values`. */
+/**
+ * A Go program of another project that is built for tests. `folder`: where a go.mod requires its module. `minutes`: about how long the
+ * build takes. `values`: the variables that the linker sets, for a version of the module.
+ */
 export type GoTool = {
   folder: string
   program: string
@@ -24,7 +27,7 @@ export const helm: GoTool = {
   }),
 }
 
-/** Returns null if the program is in the user's cache or can be built, otherwise why not. */
+/** Returns why the program can neither be found in the user's cache nor be built; null if it can. */
 export const missingTool = async (tool: GoTool): Promise<string | null> =>
   existsSync(cached(tool)) ? null : await missingGo()
 
@@ -35,7 +38,7 @@ export const missingTool = async (tool: GoTool): Promise<string | null> =>
 export async function buildTool(tool: GoTool): Promise<string> {
   const path = cached(tool)
   const name = basename(path)
-  await buildOnce(path, `Building ${name} from its Go module (${tool.minutes} minutes)`, (unfinished) =>
+  await buildOnce(path, `Building ${name} from its Go module (about ${tool.minutes} minutes)`, (unfinished) =>
     build(tool, join(unfinished, name)),
   )
   return path

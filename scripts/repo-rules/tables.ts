@@ -43,6 +43,7 @@ function foreignTables(
   const nameOf = (exportedAs: string) =>
     [...tables].find(([name, table]) => table.exportedAs === exportedAs && importedFrom(name).has(exportedAs))?.[0]
   const imported = [...tables.keys()].filter((name) => importedFrom(name).has(tables.get(name)?.exportedAs ?? ''))
+  // `readPattern` also matches `delete from`.
   const deletes = new Set([...code.matchAll(/delete\s+from\s+([a-z_]+)/gi)].map(([, name]) => name))
   const read = [...code.matchAll(readPattern)].map(([, name]) => name).filter((name) => !deletes.has(name))
   const written = [...code.matchAll(writePattern)].map(([, text, exported]) => text ?? nameOf(exported ?? ''))
@@ -79,7 +80,7 @@ export const tableRules: Rule[] = [
   {
     title: "a file that reads or writes another module's table declares it",
     why: 'an engineer who changes a column can find every file that depends on it, and no other module changes rows without a reason',
-    fix: 'call a function of the owner, or begin the file with "// Reads tables of other modules: table, other_table. The reason." (Writes …, if the owner cannot do it)',
+    fix: 'call a function of the owner, or begin the file with "// Reads tables of other modules: table, other_table. The reason." (Writes …, which includes reading, if the owner cannot make the change)',
     find: (repo) => find(repo),
     sample: { 'server/src/modules/orgs/tables.ts': `export const orgs = pgTable('orgs', {})` },
     broken: {

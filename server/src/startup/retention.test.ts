@@ -55,7 +55,7 @@ test('old rows of the audit log can be deleted only by the retention job', async
   await expect(t.app.db.execute(sql`update audit_log set action = 'changed'`)).rejects.toThrow()
 })
 
-test('hourly usage is deleted once it is old and invoiced', async () => {
+test('hourly usage is deleted once it is old and, if it is invoiced to an organization, its invoice exists', async () => {
   const { id: org } = await t.make.org()
   const record = (resource: string, hour: string, month: string) => sql`
     insert into usage_records (org_id, source, resource, type, hour, part, quantity, month, recorded_at)

@@ -10,5 +10,5 @@ export type NewAccount = {
   subscribesNewsletter?: boolean
 }
 
-/** Creates an account with its playground. The caller passes this function, because the module that creates organizations depends on this one. */
+/** Creates an account with its playground. The handlers of `auth` receive this function instead of importing it, because `orgs`, which creates the playground, imports `auth`. */
 export type Accounts = { createUser: (app: App, account: NewAccount) => Promise<{ id: number }> }

@@ -26,6 +26,7 @@ type PendingDelivery = {
   eventId: number | null
   tries: number
   createdAt: Date
+  /** When the running attempt should have ended; if none is running, when to retry. */
   nextTryAt: Date | null
   jobId: string | null
 }
@@ -85,7 +86,8 @@ const blockersOf = <D extends PendingDelivery>(held: D[], pending: D[]): D[] =>
   )
 
 /**
- * Returns when the attempts of the blocking deliveries will have ended. If one ends earlier, its job queues the deliveries that it blocked.
+ * Returns when to check the blocked deliveries again: when all of the blocking ones should have ended or are due to be retried. If one
+ * ends earlier, its job queues the deliveries that it blocked.
  */
 const unblockedAt = (blockers: PendingDelivery[], now: Date): Date =>
   new Date(Math.max(now.getTime() + minBlockedMs, ...blockers.map(({ nextTryAt }) => nextTryAt?.getTime() ?? 0)))
