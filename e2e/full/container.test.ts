@@ -68,7 +68,7 @@ describe.skipIf(missing)('the image of Shoal, started by runc', { timeout: 900_0
     rmSync(folder, { recursive: true, force: true })
   }, 300_000)
 
-  test('the log names the parts of the sandbox in use, and the log and the doctor report what the container removes', async () => {
+  test('the log names the parts of the sandbox in use, and the log and the doctor report which protections are unavailable in the container', async () => {
     await start()
     const log = container.log()
     console.log(/Squids run with[^"\n]*/.exec(log)?.[0])
@@ -82,7 +82,7 @@ describe.skipIf(missing)('the image of Shoal, started by runc', { timeout: 900_0
     expect(report.checks.find(({ name }) => name === 'disk of squids')?.status).toBe('warning')
   })
 
-  test('a squid is deployed with the public client, and has its data after the container was stopped and started again', async () => {
+  test('a squid is deployed with the public client, and still has its data after the container was stopped and started again', async () => {
     const endpoint = await deployExample(sqd, {
       shoal: (...args) => container.exec('shoal', ...args),
       url,

@@ -6,7 +6,10 @@ import { repositoryRoot } from '../support/shoal.ts'
 
 type Result = { name: string; value: number }
 
-/** Runs the bench `plans` with few versions, which shows what it does not call. It needs its default, many versions, to show which statements read too many rows. */
+/**
+ * Runs the benchmark `plans` with few versions. That is enough to show which functions it does not call; to find statements that read
+ * too many rows, it must run with its default number of versions.
+ */
 async function runPlans(): Promise<{ results: Result[]; errors: string }> {
   const args = [join(repositoryRoot, 'scripts/bench.ts'), 'plans', '--json']
   const env = { ...process.env, PLANS_VERSIONS: '100' }

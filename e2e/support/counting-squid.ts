@@ -39,5 +39,6 @@ http.createServer((request, response) => {
 /**
  * Creates a squid whose processor records whether another run holds a lock in its database, and numbers the lines of its log. A test
  * can thus detect two processors that run at the same time, and lost lines.
+ * @returns the path of the project; the caller removes its parent folder
  */
 export const makeCountingSquid = (): string => makePgSquid('counting', { 'api.js': api, 'processor.js': processor })

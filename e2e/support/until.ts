@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Polls until the result is truthy, and returns it. @throws after `withinMs`, with `condition` in the message */
+/** Polls until the result is truthy, and returns it. @throws the error of `poll` immediately; after `withinMs`, an error with `condition` in the message */
 export async function until<T>(
   poll: () => Promise<T> | T,
   condition: string,

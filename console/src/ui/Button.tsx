@@ -31,7 +31,7 @@ export type ButtonProps = Omit<ComponentProps<'button'>, 'disabled'> & {
   variant?: ButtonVariant
   size?: ButtonSize
   icon?: ReactNode
-  /** The action is in progress: the button keeps its width, spins and ignores clicks. */
+  /** The action is in progress: the button keeps its width, shows a spinner and ignores clicks. */
   isPending?: boolean
   isDisabled?: boolean
   /** Disables the button; the reason is shown on hover and focus, and read by screen readers. */

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { Readable as NodeReadable } from 'node:stream'
 import { create } from 'tar'
 
-/** Packs the content of a sealed folder as a tar. The stream emits errors of reading the folder. */
+/** Packs the content of a sealed folder as a tar. If the folder cannot be read, the stream emits the error. */
 export function packTree(dir: string, form: 'compressed' | 'plain'): Readable {
   const gzip = form === 'compressed' ? { level: 1 } : false
   // With more than one job, tar waits forever if many files are hard links to each other.

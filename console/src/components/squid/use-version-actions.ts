@@ -28,7 +28,7 @@ export function useRollback() {
     rollback.mutateAsync({ params: { code, reference }, body: { deploymentId } })
 }
 
-/** The number of newest deployments among which `redeploy` finds one with the current image. */
+/** The number of newest deployments among which `redeploy` looks for one with the current image. */
 const searchedCount = 100
 
 /** The actions on versions of the active organization, bound to the current user. */
@@ -51,7 +51,7 @@ export function useVersionActions() {
     else
       toast({
         tone: 'warn',
-        title: `The image of ${reference} is no longer kept`,
+        title: `No recent deployment has the current image of ${reference}`,
         message: 'Restart the version, or run sqd deploy.',
       })
   }

@@ -4,7 +4,7 @@ import type { RegistryClient } from '../registry/registry-client.ts'
 import type { LayerRecords } from './layer-records.ts'
 import type { PackedLayer } from './pack-layer.ts'
 
-/** The registry and repositories to which layers are pushed. */
+/** Where and how the layers of one image are pushed. */
 export type LayerTarget = {
   client: RegistryClient
   repository: string
@@ -12,7 +12,7 @@ export type LayerTarget = {
   sharedRepository: string
   records: LayerRecords
   mutex: KeyedMutex
-  /** The number of bytes uploaded for all layers of this push. */
+  /** `pushLayer` adds the bytes of each upload. */
   uploaded: { bytes: number }
   signal: AbortSignal
 }
@@ -28,9 +28,9 @@ export type LayerSource = {
 }
 
 /**
- * Ensures that the repository has the layer. Does not pack it if the repository already has a layer with the same key, and does not
+ * Ensures that the repository has the layer. Does not pack it if `records` has a layer with the same key that the repository has or can mount, and does not
  * upload it if the repository has one with the same content.
- * @throws RegistryError
+ * @throws RegistryError, the error of `write`, or the reason of `signal`
  */
 export async function pushLayer(target: LayerTarget, source: LayerSource): Promise<PackedLayer> {
   const { records, repository, mutex, signal } = target

@@ -155,7 +155,7 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     expect(await probe(other, ['127.0.0.1'])).toEqual([await addressIn(other)])
   })
 
-  test('a rule of the host that redirects a port opens no service to programs', async () => {
+  test('a rule of the host that redirects a port exposes no service to programs', async () => {
     await bed.listen()
     const prefix = await (
       await open({ squid: [{ host: 'localhost', port: PORT + 1 }], build: [] })
@@ -282,7 +282,7 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     expect(await probe(prefix, [HOST_ADDRESS])).toEqual([NO_CONNECTION])
   })
 
-  test('closing a network, or deleting the directory of its installation, leaves nothing behind', async () => {
+  test('closing a network leaves nothing behind, and the next server removes the networks of an installation whose directory was deleted', async () => {
     const remaining = async () => [
       ...readdirSync('/sys/class/net').filter((name) => name.startsWith(interfacePrefix)),
       ...readdirSync('/run/netns').filter((name) => name.includes(label)),

@@ -4,8 +4,8 @@ import { type FileLine, parseFileLine, parseLogPath, workloadOfPod } from './log
 
 type Sent = { line: FileLine; offset: number; bytes: number }
 
-/** The log files of a run, as lists of lines in the format of container runtimes. */
-function writeFiles(perFile: number[]): Sent[][] {
+/** Returns the parsed lines of each log file of a run, with their offsets. `perFile`: the number of lines of each file. */
+function linesOfFiles(perFile: number[]): Sent[][] {
   let number = 0
   return perFile.map((count) => {
     let offset = 0
@@ -35,8 +35,8 @@ function readAll(batches: Sent[][]): string[] {
 const numbers = (count: number) => Array.from({ length: count }, (_, i) => String(i + 1))
 const sorted = (texts: string[]) => texts.toSorted((first, second) => Number(first) - Number(second))
 
-test('each line is read once, across rotations, even if any lines are sent again', () => {
-  const files = writeFiles([20, 20, 5, 30])
+test('each line is read once, across rotations, even if some lines are sent again', () => {
+  const files = linesOfFiles([20, 20, 5, 30])
   const [first = [], second = [], third = [], fourth = []] = files
   expect(readAll(files)).toEqual(numbers(75))
   expect(readAll([...files, ...files])).toEqual(numbers(75))
@@ -47,14 +47,14 @@ test('each line is read once, across rotations, even if any lines are sent again
     )
 })
 
-test('batches may arrive in another order', () => {
-  const [first = [], second = []] = writeFiles([30, 30])
+test('batches may arrive out of order', () => {
+  const [first = [], second = []] = linesOfFiles([30, 30])
   const batches = [first.slice(0, 10), first.slice(20), second.slice(0, 10), first.slice(10, 20), second.slice(10)]
   expect(sorted(readAll([...batches, ...batches.toReversed()]))).toEqual(numbers(60))
 })
 
-test('many rotations keep a short position', () => {
-  const files = writeFiles(Array.from({ length: 200 }, () => 3))
+test('the position stays short after many rotations', () => {
+  const files = linesOfFiles(Array.from({ length: 200 }, () => 3))
   expect(readAll(files.flatMap((file, index) => [file, files[index - 1] ?? []]))).toEqual(numbers(600))
 })
 
@@ -82,7 +82,7 @@ test('the parts of a line are joined within their stream, even across restarts',
 })
 
 test('a position continues after the lines that were read through the API server', () => {
-  const [file = []] = writeFiles([10])
+  const [file = []] = linesOfFiles([10])
   const read = (position: FilePosition) =>
     file.flatMap(({ line, offset, bytes }) => position.push(line, offset, bytes) ?? [])
   const text = `1 ${file[3]?.line.time} 1`
@@ -91,7 +91,7 @@ test('a position continues after the lines that were read through the API server
   expect(read(FilePosition.afterFollowing(text, 2))).toEqual(numbers(10))
 })
 
-test('paths, lines and names of pods are parsed', () => {
+test('log paths, log lines and pod names are parsed', () => {
   const path =
     '/var/log/pods/shoal-a-o7_w12-3-0123abcd-0123456789-x7k2p_f7d97e34-f935-463b-a1a5-1bc8d6e752b6/api-2/4.log'
   const file = parseLogPath(path)
