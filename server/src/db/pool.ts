@@ -62,6 +62,9 @@ function trackClients(pool: pg.Pool): void {
   pool.on('remove', (client) => void clients.delete(client))
 }
 
+/** Whether Postgres ends the connection with this error, such as that of altering a database that is being dropped. */
+const endsConnection = (error: unknown) => error instanceof pg.DatabaseError && error.severity === 'FATAL'
+
 /** Destroys the connection of a client, so that its query in progress fails with `reason`. */
 function breakConnection(client: pg.ClientBase, reason: string): void {
   const { stream } = (client as unknown as { connection: { stream: { destroy: (error: Error) => void } } }).connection
@@ -83,7 +86,8 @@ class PoolWithTimeouts extends pg.Pool {
       return result
     } catch (error) {
       // Do not reuse a connection that is broken or in the middle of a transaction.
-      client.release(error instanceof DatabaseUnavailable || client.getTransactionStatus() !== 'I')
+      const isBroken = error instanceof DatabaseUnavailable || endsConnection(error)
+      client.release(isBroken || client.getTransactionStatus() !== 'I')
       throw error
     }
   }
@@ -152,7 +156,7 @@ export function clientWithTimeouts(url: string): typeof pg.Client {
         const stopTimeout = this.#startTimeout(text)
         const callback: Callback = (error, result) => {
           stopTimeout()
-          ;(callerCallback as Callback)(error ? asUnavailable(error) : error, result)
+          ;(callerCallback as Callback)(error ? this.#checkError(error) : error, result)
         }
         return send(...args.slice(0, -1), callback)
       }
@@ -167,10 +171,16 @@ export function clientWithTimeouts(url: string): typeof pg.Client {
       try {
         return await send(...args)
       } catch (error) {
-        throw asUnavailable(error)
+        throw this.#checkError(error)
       } finally {
         stopTimeout()
       }
+    }
+
+    /** Breaks the connection if Postgres ends it with this error, so that the pool does not use it again. Returns the error for the caller. */
+    #checkError(error: unknown): unknown {
+      if (endsConnection(error)) breakConnection(this, 'Postgres ended the connection')
+      return asUnavailable(error)
     }
 
     /** Breaks the connection when a query exceeds the `queryTimeouts`. Returns a function to call at the end of the query. */

@@ -176,8 +176,11 @@ export async function setRoleSettings(
 
 /** Drops the database and the roles, if they exist, and ends the database's connections. */
 export async function dropDatabaseAndRoles(cluster: Database, name: string, roles: string[]): Promise<void> {
-  // Postgres does not drop template databases, and the owner of a database may have turned it into one.
-  await ignoreError(unknownDatabase, cluster.pool.query(`alter database ${ident(name)} is_template false`))
+  // Postgres does not drop template databases, and the owner of a database may have turned it into one. It ends the connection of a
+  // statement that alters a database whose drop was interrupted.
+  const { rowCount } = await cluster.pool.query('select from pg_database where datname = $1 and datistemplate', [name])
+  if (rowCount)
+    await ignoreError(unknownDatabase, cluster.pool.query(`alter database ${ident(name)} is_template false`))
   await cluster.pool.query(`drop database if exists ${ident(name)} with (force)`)
   for (const role of roles) {
     await revokePrivilegesElsewhere(cluster, role, name)
