@@ -6,7 +6,7 @@ export const slowFiles = [
   'e2e/client.test.ts',
   'e2e/console/slow/people.test.ts',
   'e2e/console/slow/billing.test.ts',
-  'e2e/console/squids.test.ts',
+  'e2e/console/slow/squids.test.ts',
   'e2e/slow/installation.test.ts',
   'e2e/console/version.test.ts',
   'e2e/slow/roles.test.ts',

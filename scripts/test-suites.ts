@@ -31,14 +31,21 @@ const kindSuites = [
 
 /** Long suites outside the slow folders, which `npm test` does not run. */
 const slowOnly = [
+  'runtime/src/build/build-disk.test.ts',
   'runtime/src/build/build-isolation.test.ts',
   'runtime/src/images/registry-builder.test.ts',
   'runtime/src/postgres/split-cluster.test.ts',
   'runtime/src/process/disk/disks.test.ts',
   'runtime/src/process/network/pasta-network.test.ts',
+  'runtime/src/process/unrecorded.test.ts',
+  'scripts/dev.test.ts',
   'server/src/doctor/doctor.test.ts',
   'server/src/modules/alerts/rules/month.test.ts',
+  'server/src/modules/deployments/lost-host.test.ts',
   'server/src/modules/deployments/move-database.test.ts',
+  'server/src/modules/deployments/resume.test.ts',
+  'server/src/modules/logs/move/move.test.ts',
+  'server/src/modules/logs/move/refusals.test.ts',
   'server/src/startup/open-postgres.test.ts',
   ...pebbleSuites,
 ]

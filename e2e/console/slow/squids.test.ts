@@ -1,15 +1,15 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, saveScreenshot, openBrowser, seriousFlaws } from '../support/browser.ts'
-import { consoleShoal } from '../support/console-shoal.ts'
-import { clipboard, waitForText } from '../support/page.ts'
-import { signInAs } from '../support/people.ts'
+import { accessibilityFlaws, saveScreenshot, openBrowser, seriousFlaws } from '../../support/browser.ts'
+import { consoleShoal } from '../../support/console-shoal.ts'
+import { clipboard, waitForText } from '../../support/page.ts'
+import { signInAs } from '../../support/people.ts'
 import {
   requestSimulatedDeploy,
   deploySimulated,
   type Deployer,
   type SimulatedSquid,
-} from '../support/simulated-squid.ts'
+} from '../../support/simulated-squid.ts'
 
 const shoal = consoleShoal()
 let browser: Browser
