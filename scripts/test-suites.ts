@@ -56,8 +56,6 @@ export const slowSuites = [
   'e2e/console/slow',
   ...s3Suites,
   'e2e/hostile',
-  // This suite uses a larger sample in the slow run.
-  'runtime/src/build/hostile-archives.test.ts',
   ...kindSuites,
   ...slowOnly,
 ]
@@ -78,6 +76,7 @@ export const fullSuites = [
   'e2e/slow/connection.test.ts',
   'e2e/hostile/postgres.test.ts',
   'e2e/hostile/logs.test.ts',
+  'runtime/src/build/hostile-archives.test.ts',
   'runtime/src/process/program-ends.test.ts',
 ]
 

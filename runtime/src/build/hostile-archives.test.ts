@@ -9,7 +9,7 @@ import { asInMessages, type HostileArchive, hostileArchives } from './hostile-ar
 import { walk } from './tree.ts'
 import { unpackArchive } from './unpack-archive.ts'
 
-const isLarge = process.env['SHOAL_TEST_SUITES'] === 'slow' || process.env['SHOAL_TEST_FULL'] === 'true'
+const isLarge = process.env['SHOAL_TEST_FULL'] === 'true'
 const count = isLarge ? 5_000 : 200
 const seed = Number(process.env['SHOAL_TEST_SEED'] ?? 20_261_123)
 const limits = { totalBytes: 2e6, files: 500, ratio: 100 }
