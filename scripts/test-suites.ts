@@ -17,14 +17,13 @@ export const pebbleSuites = [
 /** The suite of `npm run test:full` that uses Pebble. */
 export const fullPebbleSuites = ['e2e/full/install-acme.test.ts']
 
-/** Suites for several kinds of host. `npm test` runs each for the first kind that this host supports, `npm run test:slow` for the others. */
+/** Suites for several kinds of host. `npm test` runs each for the first kind that this host supports, `npm run test:slow` for the others; for those of `program-ends`, `npm run test:full`. */
 const kindSuites = [
   'adoption',
   'isolated-program',
   'isolation',
   'limits',
   'process-driver',
-  'program-ends',
   'stopping',
   'work-folder',
 ].map((name) => `runtime/src/process/${name}.test.ts`)
@@ -51,14 +50,7 @@ const slowOnly = [
 ]
 
 /** Suites that `npm run test:slow` runs. `npm test` excludes the project `slow`. */
-export const slowSuites = [
-  'e2e/slow',
-  'e2e/console/slow',
-  ...s3Suites,
-  'e2e/hostile',
-  ...kindSuites,
-  ...slowOnly,
-]
+export const slowSuites = ['e2e/slow', 'e2e/console/slow', ...s3Suites, 'e2e/hostile', ...kindSuites, ...slowOnly]
 
 /** Arguments that exclude the slow suites. */
 export const quickTests = [

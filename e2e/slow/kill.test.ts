@@ -11,7 +11,7 @@ import { isFull } from '../support/tier.ts'
 import { readRecords, orphans, query, readResources } from '../support/installation-resources.ts'
 import { until } from '../support/until.ts'
 
-const killCount = Number(process.env['SHOAL_TEST_KILLS'] ?? (isFull ? 100 : steps.length / 2))
+const killCount = Number(process.env['SHOAL_TEST_KILLS'] ?? (isFull ? 100 : 1))
 
 type Outcome = Kill & {
   /** The step of the deployment when the server was killed; OK if it had already ended. */
