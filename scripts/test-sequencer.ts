@@ -13,7 +13,6 @@ export const slowFiles = [
   'e2e/slow/kill.test.ts',
   'e2e/console/main-workflow.test.ts',
   'e2e/console/slow/metrics.test.ts',
-  'e2e/slow/data-source.test.ts',
   'e2e/slow/client-refusals.test.ts',
   'e2e/slow/log-followers.test.ts',
   'server/src/modules/deployments/resume.test.ts',
