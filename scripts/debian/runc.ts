@@ -59,10 +59,11 @@ export function createRuncContainer(context: string): RuncContainer {
     }
   }
   let output = ''
+  let isRunning = false
   let exitCode: number | null = null
   let ended = Promise.resolve()
   const stop = async () => {
-    if (exitCode === null && output !== '') await run('kill', id, 'TERM')
+    if (isRunning) await run('kill', id, 'TERM')
     await ended
   }
   return {
@@ -79,14 +80,21 @@ export function createRuncContainer(context: string): RuncContainer {
         cgroup,
       })
       writeFileSync(join(folder, 'config.json'), JSON.stringify(spec))
-      output = ' '
+      output = ''
       exitCode = null
+      isRunning = true
       const child = spawn(runc, ['--root', join(folder, 'state'), 'run', '--bundle', folder, id], {
         stdio: ['ignore', 'pipe', 'pipe'],
       })
       for (const stream of [child.stdout, child.stderr])
         stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-      ended = new Promise((done) => child.once('close', (code) => ((exitCode = code ?? 1), done())))
+      ended = new Promise((done) =>
+        child.once('close', (code) => {
+          exitCode = code ?? 1
+          isRunning = false
+          done()
+        }),
+      )
     },
     exec: (...args) => run('exec', id, ...args),
     log: () => output,
