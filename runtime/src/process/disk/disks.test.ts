@@ -92,13 +92,21 @@ const expectImages = async (stateDir: string) => {
 
 const observation = async (id = 'one') => (await harness.runtime.observe()).find(({ workload }) => workload === id)
 
-/** Runs a shell command in the mount namespace of a container's disk. */
+/**
+ * Runs a shell command in the mount namespace of a container's disk. Fails until the disk is mounted: before, the command would use
+ * the folder below the mount point.
+ */
 const execInside = (id: string, command: string) => {
   const runDir = join(containerDir(id), 'runs')
   const [run = ''] = readdirSync(runDir)
   const [, pid = ''] = readFileSync(join(runDir, run, 'pids'), 'utf8').split(' ')
   const dir = join(containerDir(id), 'disk')
-  execFileSync('nsenter', [`--mount=/proc/${pid}/ns/mnt`, '/bin/sh', '-c', `cd ${dir} && ${command}`])
+  execFileSync('nsenter', [
+    `--mount=/proc/${pid}/ns/mnt`,
+    '/bin/sh',
+    '-c',
+    `mountpoint -q ${dir} && cd ${dir} && ${command}`,
+  ])
 }
 
 /** Attacks on the disk, and the error that ends each. */
