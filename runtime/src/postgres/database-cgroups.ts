@@ -26,9 +26,13 @@ export function shareCpuAmongDatabases({ dir, log }: CpuSharingOptions): () => P
   const closing = new AbortController()
   const watch = async () => {
     let removedAtMs = performance.now()
+    /** Processes that remain in the cgroup of the cluster itself. Their titles are not read again. */
+    let remaining = new Set<number>()
     while (!closing.signal.aborted) {
       await pause(pollMs, undefined, { signal: closing.signal }).catch(() => undefined)
-      for (const pid of processesIn(cgroups.main)) moveToDatabase(cgroups, pid)
+      const pids = processesIn(cgroups.main)
+      for (const pid of pids) if (!remaining.has(pid) && !assign(cgroups, pid)) remaining.add(pid)
+      remaining = remaining.intersection(new Set(pids))
       if (performance.now() - removedAtMs < removeEmptyMs) continue
       removeEmpty(cgroups)
       removedAtMs = performance.now()
@@ -43,9 +47,19 @@ export function shareCpuAmongDatabases({ dir, log }: CpuSharingOptions): () => P
   }
 }
 
-function moveToDatabase(cgroups: CpuCgroups, pid: number): void {
-  const cgroup = cgroupFor(cgroups, readText(`/proc/${pid}/cmdline`))
-  if (!cgroup) return
+/** Titles of processes that never serve a database of a squid: those of the cluster itself, and Shoal's own connections. */
+const ownTitle =
+  /^postgres: (?:checkpointer|background writer|walwriter|autovacuum launcher|logical replication launcher|io worker|shoal )/
+
+/** Moves a process into the cgroup of its database, if it has one. Returns false if it never will. */
+function assign(cgroups: CpuCgroups, pid: number): boolean {
+  const title = readText(`/proc/${pid}/cmdline`)
+  const cgroup = cgroupFor(cgroups, title)
+  if (cgroup) moveTo(cgroup, pid)
+  return !ownTitle.test(title)
+}
+
+function moveTo(cgroup: string, pid: number): void {
   try {
     mkdirSync(cgroup, { recursive: true })
     writeFileSync(join(cgroup, 'cgroup.procs'), String(pid))

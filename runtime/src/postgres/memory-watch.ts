@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { findProcess, listProcesses, signal } from '../process/processes.ts'
@@ -15,8 +16,11 @@ export type MemoryWatchOptions = {
 
 /** Connections are ended at this share of the cgroup's limit, before the kernel kills a process and Postgres then ends all connections. */
 const maxMemoryShare = 0.8
-/** A connection that sorts allocates several hundred megabytes a second, so it uses the rest of a small limit in a fraction of a second. */
-const pollMs = 40
+/** More than a connection that sorts allocates: several hundred megabytes a second. */
+const maxBytesPerSecondAndCore = 2e9
+/** A connection that sorts uses the rest of a small limit in a fraction of a second. */
+const minPollMs = 40
+const maxPollMs = 250
 /** The time that an ended connection has for releasing its memory before another one is ended. */
 const releaseMs = 250
 
@@ -32,10 +36,13 @@ export function watchMemory({ dir, limits, log }: MemoryWatchOptions): () => Pro
   if (!readMemory) return () => Promise.resolve()
   const watch = async () => {
     let ended = { pid: 0, atMs: -Infinity }
+    let pollMs = minPollMs
+    const maxBytes = limits.memoryBytes * maxMemoryShare
     while (!closing.signal.aborted) {
       await pause(pollMs, undefined, { signal: closing.signal }).catch(() => undefined)
       const usedBytes = readMemory()
-      if (usedBytes === null || usedBytes < limits.memoryBytes * maxMemoryShare) continue
+      pollMs = nextPollMs(maxBytes - (usedBytes ?? 0))
+      if (usedBytes === null || usedBytes < maxBytes) continue
       if (performance.now() - ended.atMs < releaseMs && findProcess(ended.pid)) continue
       const largest = connectionToEnd(dir)
       if (largest === null) continue
@@ -51,6 +58,12 @@ export function watchMemory({ dir, limits, log }: MemoryWatchOptions): () => Pro
     closing.abort()
     await watching
   }
+}
+
+/** Returns how long connections need at least to allocate `bytes`. Each poll costs CPU time, also while all squids are idle. */
+function nextPollMs(bytes: number): number {
+  const ms = (bytes / (availableParallelism() * maxBytesPerSecondAndCore)) * 1000
+  return Math.min(maxPollMs, Math.max(minPollMs, ms))
 }
 
 const megabytes = (bytes: number) => Math.round(bytes / 1e6)
