@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -8,6 +9,8 @@ import { copyExample } from './support/squid.ts'
 const versions = 20
 const settleMs = 30_000
 const measuredMs = 60_000
+/** The intervals at which the server probes processors and apis (`server/src/modules/observing/observe.ts`). */
+const [processorsMs, apisMs] = [3_000, 5_000]
 
 /** The unit of times in /proc (`USER_HZ`), which is the same on all Linux systems. */
 const ticksPerSecond = 100
@@ -35,13 +38,19 @@ export const bench: Bench = {
     try {
       const squid = copyExample()
       for (let version = 1; version <= versions; version++) await deployer.deploy(squid, `v${version}`)
-      const pid = serverPid(deployer.shoal.dataDir)
+      const server = serverPid(deployer.shoal.dataDir)
+      const floorFile = join(import.meta.dirname, 'support/probe-floor.ts')
+      const floorProgram = spawn(process.execPath, [floorFile, ...[versions, processorsMs, apisMs].map(String)])
+      const floor = floorProgram.pid ?? 0
       await delay(settleMs)
-      const before = cpuSeconds(pid)
+      const before = [server, floor].map(cpuSeconds)
       await delay(measuredMs)
-      const percentOfCore = ((cpuSeconds(pid) - before) / (measuredMs / 1000)) * 100
-      yield atMost(250, `idle, memory with ${versions} versions`, residentMb(pid), 'MB')
-      yield atMost(3, `idle, CPU with ${versions} versions`, percentOfCore, '% of a core')
+      const [ofServer = 0, ofFloor = 0] = [server, floor].map((pid, index) => cpuSeconds(pid) - (before[index] ?? 0))
+      floorProgram.kill()
+      yield atMost(250, `idle, memory with ${versions} versions`, residentMb(server), 'MB')
+      const percentOfCore = (ofServer / (measuredMs / 1000)) * 100
+      console.error(`  CPU of the server: ${percentOfCore.toFixed(1)} % of a core`)
+      yield atMost(4, `idle, CPU with ${versions} versions relative to their probes alone`, ofServer / ofFloor, 'ratio')
     } finally {
       await deployer.end()
     }

@@ -16,6 +16,7 @@ import {
   sealInstalled,
   cloneReadOnly,
 } from './dependencies.ts'
+import { mountModules } from './module-overlay.ts'
 import { commandsOf, managerEnvironment } from './manager-commands.ts'
 import { buildCommandOf, cacheKeyOf } from './plan-decisions.ts'
 
@@ -70,12 +71,16 @@ async function buildWithCached(
 ): Promise<SealedApp> {
   const { run, dirs } = work
   plan.log.info('Dependencies unchanged: installed nothing')
-  await cloneWritable(run, cached.full, join(dirs.app, 'node_modules'))
+  const unmount = await mountModules(run, dirs, cached.full)
+  if (unmount === null) {
+    await cloneWritable(run, cached.full, join(dirs.app, 'node_modules'))
+  }
   const [cloned, built] = await Promise.allSettled([
     cloneReadOnly(run, cached.production, imageModulesDir(dirs)),
     runBuildScript(plan, work),
   ])
   throwFirstRejection(built, cloned)
+  await unmount?.()
   return await finishApp(work, cached.productionBytes)
 }
 

@@ -89,6 +89,42 @@ describe.runIf(isRoot)('the disk space of builds', () => {
     }
     await expectNothingLeft()
   })
+
+  test('cached dependencies are mounted: a build may rename, replace and add files of packages without changing the cache', async ({
+    skip,
+  }) => {
+    skip(harness.host.workFolders !== 'overlay', 'overlays cannot be mounted here')
+    const change = `const fs = require('node:fs')
+      const code = (work) => { try { work(); return 'done' } catch (error) { return error.code } }
+      const modules = 'node_modules/'
+      const results = [
+        /^shoal-modules .* overlay /m.test(fs.readFileSync('/proc/self/mounts', 'utf8')),
+        fs.readFileSync(modules + 'ms/index.js', 'utf8').length > 1000,
+        code(() => fs.appendFileSync(modules + 'ms/index.js', 'changed')),
+        code(() => fs.writeFileSync(modules + 'ms/added.js', '')),
+        code(() => fs.rmSync(modules + 'ms/package.json')),
+        code(() => fs.writeFileSync(modules + 'ms/package.json', '{}')),
+        code(() => fs.renameSync(modules + 'ms', modules + 'renamed')),
+        code(() => fs.appendFileSync(modules + '.package-lock.json', ' ')),
+        fs.readdirSync(modules + 'renamed').sort().join(),
+      ]
+      console.log('results ' + JSON.stringify(results))`
+    const tenant = 'changer'
+    await harness.build(NPM, { limits, tenant })
+    for (let build = 1; build <= 2; build++) {
+      const { image, log } = await harness.build(
+        { ...NPM, 'build.cjs': `${change} // ${build}` },
+        { limits, tenant, buildCommand: ['node', 'build.cjs'] },
+      )
+      expect(log.join('\n')).toContain('Dependencies unchanged')
+      const files = 'added.js,index.js,license.md,package.json,readme.md'
+      const results = [true, true, 'EACCES', ...Array.from({ length: 5 }, () => 'done'), files]
+      expect(log.join('\n')).toContain(`results ${JSON.stringify(results)}`)
+      expect(harness.list(image, 'node_modules/ms')).toEqual(['index.js', 'license.md', 'package.json', 'readme.md'])
+      expect(harness.read(image, 'node_modules/ms/package.json')).toContain('"name": "ms"')
+    }
+    await expectNothingLeft()
+  })
 })
 
 describe.runIf(isRoot)('if the disk space of squids is not limited', () => {

@@ -50,6 +50,19 @@ function cloneFolder(from: string, to: string, relativeDir: string, options: Clo
   }
 }
 
+/** Gives all folders of a tree, and the files that package managers rewrite in place, to the user `uid`. */
+export function ownFolders(folder: string, uid: number, relativeDir = ''): void {
+  lchownSync(folder, uid, uid)
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(relativeDir, entry.name)
+    if (entry.isDirectory()) {
+      ownFolders(`${folder}/${entry.name}`, uid, path)
+    } else if (isManagerMetadata(path)) {
+      lchownSync(`${folder}/${entry.name}`, uid, uid)
+    }
+  }
+}
+
 /** True for metadata files that package managers rewrite in place. */
 function isManagerMetadata(path: string): boolean {
   return /^\.[^/]+$/.test(path) || path === '.pnpm/lock.yaml'
