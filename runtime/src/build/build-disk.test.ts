@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { BuildRequest } from '../builder.ts'
@@ -123,6 +124,40 @@ describe.runIf(isRoot)('the disk space of builds', () => {
       expect(harness.list(image, 'node_modules/ms')).toEqual(['index.js', 'license.md', 'package.json', 'readme.md'])
       expect(harness.read(image, 'node_modules/ms/package.json')).toContain('"name": "ms"')
     }
+    await expectNothingLeft()
+  })
+
+  test.each([
+    ['removes', 'rm -rf node_modules'],
+    ['moves', 'mv node_modules old'],
+    ['moves files from', `node -e "fs.renameSync('node_modules/ms/index.js', 'moved.js')"`],
+  ])('a build that %s node_modules succeeds with cached dependencies, too', async (_, command) => {
+    const tenant = `tenant of ${command}`
+    for (let build = 1; build <= 2; build++) {
+      const { image, log } = await harness.build(
+        { ...NPM, 'build.sh': `set -e # ${build}\nmkdir out\n${command}\n` },
+        { limits, tenant, buildCommand: ['sh', 'build.sh'] },
+      )
+      expect(log.includes('Dependencies unchanged: installed nothing')).toBe(build === 2)
+      const isRepeated = log.some((line) => line.includes('building again with a copy'))
+      expect(isRepeated).toBe(build === 2 && harness.host.workFolders === 'overlay')
+      expect(harness.list(image, '.')).toContain('out')
+      expect(harness.list(image, 'node_modules/ms')).toContain('index.js')
+    }
+    await expectNothingLeft()
+  })
+
+  test('a link in place of cached dependencies is not mounted', async () => {
+    const tenant = 'linker'
+    await harness.build(NPM, { limits, tenant })
+    const key = createHash('sha256').update(tenant).digest('hex').slice(0, 32)
+    const dependencies = join(harness.stateDir, 'builds/cache', key, 'deps')
+    const [entry = ''] = readdirSync(dependencies)
+    const full = join(dependencies, entry, 'full')
+    rmSync(full, { recursive: true })
+    symlinkSync('/root', full)
+    const { error } = await harness.fail({ ...NPM, 'src/other.ts': '' }, { limits, tenant })
+    expect(String(error)).toContain('is not a folder')
     await expectNothingLeft()
   })
 })

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdir, rmdir } from 'node:fs/promises'
+import { lstat, mkdir, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { BuildFailure } from '../builder.ts'
 import { PLAIN_ENV } from '../process/sandbox.ts'
 import type { BuildRun } from './build-step.ts'
 import type { WorkDirs } from './build-work.ts'
@@ -11,6 +12,7 @@ import type { WorkDirs } from './build-work.ts'
  * of its own cannot share files with the cache by hard links, and copying them takes longer than many builds. As in a clone, the
  * build's user may add, replace and remove files, but not modify the sealed ones.
  * @returns a function that unmounts them and removes `node_modules`; null if nothing was mounted
+ * @throws when `sealed` is not a folder, see `cloneTree`
  */
 export async function mountModules(
   { host, disk, trees, uid }: BuildRun,
@@ -23,14 +25,21 @@ export async function mountModules(
   }
   const runInside = (...command: string[]) =>
     promisify(execFile)(program, [...prefix, ...command], { env: PLAIN_ENV, timeout: TIMEOUT_MS })
+  if (!(await lstat(sealed)).isDirectory()) {
+    throw new Error(`${sealed} is not a folder`)
+  }
   const target = join(dirs.app, 'node_modules')
-  const [upper, work] = [join(dirs.dir, 'modules'), join(dirs.dir, 'modules-work')]
+  // Programs access the upper layer only through the mount.
+  const layers = join(dirs.dir, 'modules')
+  const [upper, work] = [join(layers, 'upper'), join(layers, 'work')]
+  await mkdir(layers, { recursive: true, mode: 0o700 })
   for (const folder of [target, upper, work]) {
-    await mkdir(folder, { mode: 0o711 })
+    await mkdir(folder, { mode: 0o755 })
   }
   const [lowerdir, upperdir, workdir] = [sealed, upper, work].map(disk.inNamespace)
-  // `redirect_dir`: package managers rename folders. `index=off`: many builds use the same sealed tree at the same time.
-  const options = `lowerdir=${lowerdir},upperdir=${upperdir},workdir=${workdir},redirect_dir=on,index=off,nosuid,nodev`
+  // `redirect_dir`: package managers rename folders. `index=off`: many builds use the same sealed tree at the same time. `volatile`:
+  // the disk is deleted after the build, so unmounting need not wait until everything is written to it.
+  const options = `lowerdir=${lowerdir},upperdir=${upperdir},workdir=${workdir},redirect_dir=on,index=off,volatile,nosuid,nodev`
   try {
     await runInside('mount', '-t', 'overlay', 'shoal-modules', '-o', options, disk.inNamespace(target))
   } catch {
@@ -43,5 +52,12 @@ export async function mountModules(
     await rmdir(target)
   }
 }
+
+/**
+ * Whether a build script failed because `node_modules` is a mount point: it cannot be removed or renamed, and files cannot be renamed or
+ * linked from it to other folders.
+ */
+export const cannotUseMount = (error: unknown): boolean =>
+  error instanceof BuildFailure && /\b(EBUSY|EXDEV)\b|resource busy|cross-device/i.test(error.message)
 
 const TIMEOUT_MS = 30_000
