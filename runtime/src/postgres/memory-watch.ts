@@ -60,7 +60,7 @@ export function watchMemory({ dir, limits, log }: MemoryWatchOptions): () => Pro
   }
 }
 
-/** Returns how long connections need at least to allocate `bytes`. Each poll costs CPU time, also while all squids are idle. */
+/** Returns how long connections need at least to allocate `bytes`. Each poll costs CPU time, even if all squids are idle. */
 function nextPollMs(bytes: number): number {
   const ms = (bytes / (availableParallelism() * maxBytesPerSecondAndCore)) * 1000
   return Math.min(maxPollMs, Math.max(minPollMs, ms))

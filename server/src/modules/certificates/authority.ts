@@ -58,10 +58,17 @@ export async function openAccount(app: AuthorityApp): Promise<acme.Client> {
 async function useAccount(client: acme.Client, email: string | undefined): Promise<void> {
   if (email !== undefined)
     return void (await client.createAccount({ termsOfServiceAgreed: true, contact: [`mailto:${email}`] }))
-  // If the authority does not respond, the second call rejects with the cause.
-  const exists = await client.createAccount({ onlyReturnExisting: true }).then(
+  if (await hasAccount(client)) return
+  try {
+    await client.createAccount({ termsOfServiceAgreed: true })
+  } catch (error) {
+    // A concurrent order may have created it. If the authority does not respond, the caller gets the cause.
+    if (!(await hasAccount(client))) throw error
+  }
+}
+
+const hasAccount = async (client: acme.Client): Promise<boolean> =>
+  await client.createAccount({ onlyReturnExisting: true }).then(
     () => true,
     () => false,
   )
-  if (!exists) await client.createAccount({ termsOfServiceAgreed: true })
-}

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import { hasPebble, type Pebble } from '../../../../scripts/pebble.ts'
 import { days, hours } from '../../clock.ts'
 import type { TestApp } from '../../testing/index.ts'
+import { openAccount } from './authority.ts'
 import { findKeyAuthorization, ownCertificates } from './index.ts'
 import { orderDueCertificates, retryDelayMs } from './keep.ts'
 import { insertChallenge, insertNames, selectCertificate, updateCertificate } from './store.ts'
@@ -51,6 +52,13 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     const remaining = Number(row?.notAfter) - Number(row?.nextOrderAt)
     expect(remaining / (Number(row?.notAfter) - Number(row?.notBefore))).toBeCloseTo(1 / 3)
     expect((await t.app.database.pool.query('select * from acme_challenges')).rows).toEqual([])
+  })
+
+  test('concurrent first orders use one account', async () => {
+    await t.app.database.pool.query('delete from acme_accounts')
+    const app = { ...t.app, config: { ...t.app.config, SHOAL_ACME_EMAIL: undefined } }
+    const clients = await Promise.all(Array.from({ length: 8 }, () => openAccount(app)))
+    expect(new Set(clients.map((client) => client.getAccountUrl())).size).toBe(1)
   })
 
   test('the keys of certificates and of the account are sealed', async () => {
