@@ -9,16 +9,16 @@ SHOAL_SQUIDS_DATABASE_URL="postgres://shoal:…@10.0.0.5/postgres?shoal_room=200
 
 | parameter | meaning |
 |---|---|
-| \`shoal_name\` | up to 30 lower-case letters, digits and hyphens; default: \`main\`. Rows contain the name, so a server may get another address, but never another name |
+| \`shoal_name\` | up to 30 lower-case letters, digits and hyphens; default: \`main\`. Shoal's database refers to the server by this name, so a server may get another address, but never another name |
 | \`shoal_room\` | the maximum number of databases; default: limited only by its connections |
 | \`shoal_weight\` | above 0, up to 1000; default: 1 |
 | \`shoal_for=dedicated\` | only dedicated versions get databases on this server, and, if there is such a server, on no other. On Kubernetes, \`shoal postgres\` creates such servers with CloudNativePG (\`docs/kubernetes.md\`) |
 
-A new version's database is created on the server with the most room times its weight. Room is the number of such versions for which the server has connections, but at most the remaining part of \`shoal_room\`. A database stays on its server until you move it. A server without room gets no further databases; when none has room, deployments of new versions fail with an explanation.
+A new version's database is created on the server with the most room times its weight. Room is the number of further versions of this size for which the server has connections, but at most the remaining part of \`shoal_room\`. A database stays on its server until you move it. A server without room gets no further databases; when none has room, deployments of new versions fail with an explanation.
 
-All processes need the same setting. Squids may reach each of the servers, and \`shoal doctor\` checks each. To stop using a server, set \`shoal_room=0\`, move its databases with \`squid-database move --from <name>\` (below), and then remove it: a server does not start while databases are on one that the setting does not list, and reports their number.
+All processes need the same setting. Squids may reach each of the servers, and \`shoal doctor\` checks each. To stop using a server, set \`shoal_room=0\`, move its databases with \`squid-database move --from <name>\` (below), and then remove it: Shoal does not start while databases are on a Postgres server that the setting does not list, and reports their number.
 
-While a server does not respond, deployments of versions on it wait, and their log names the server; other versions are not affected, and new ones are created on the other servers. Only moving the squids to another host needs all servers. Back up each server with its own tools at about the same time as Shoal's database; databases that a restored server lacks are created empty when a worker starts.
+While a server does not respond, deployments of versions on it wait, and their log names the server. Other versions are not affected, and the databases of new versions are created on the other servers. Only moving the squids to another host needs all servers. Back up each server with its own tools at about the same time as Shoal's database; databases that a restored server lacks are created empty when a worker starts.
 
 ### Move databases between servers
 
@@ -28,12 +28,12 @@ npm run -s shoal -- squid-database move --squid <organization>/<name@slot> --to 
 npm run -s shoal -- squid-database move --from main --to second
 \`\`\`
 
-The first command measures how long the processors of the version would not run, and changes nothing: it copies up to 32 MB of its rows into a scratch database on the target, with indexes and comparison, and adds the duration of the last start of the programs. The second prints the same and moves the database; the third does so
+The first command measures how long the processors of the version would not run, and changes nothing: it copies up to 32 MB of the version's rows into a scratch database on the target, with indexes and comparison, and adds the duration of the last start of the programs. The second prints the same and moves the database; the third does so
 for all versions on a server, one after another. The log of the deployment, which the command prints, contains the estimate and the actual duration.
 
-A worker runs the move as a restart of the version, or as a hibernation if the version is hibernated, so it ends even if the command is killed; the same command then follows it again. It checks everything first: a database with objects that a copy would not have (large objects, partitioned or foreign tables, row-level security, aggregates and other rare ones) is
-refused, with their names, and so are a full database, a server that is older, lacks an extension of the database, or has no room. Then it stops the processors, locks the tables against writes, and copies objects and rows in one snapshot while the API responds from the source. It compares all objects, privileges, sequences, row counts and a checksum of each table.
-New programs then start with the copy. One transaction switches the version and its server; only afterwards is the source dropped. When anything fails before that, the processors start on the source again and the copy is dropped. When the worker is killed, the next one starts the copy again. Secrets and code are those of a restart.
+A worker runs the move as a restart of the version, or as a hibernation if the version is hibernated, so the move continues even if the command is killed; the same command then follows it again. The worker checks everything first. It refuses a database with objects that a copy would not have (large objects, partitioned or foreign tables, row-level security, aggregates and other rare ones), and
+names them. It also refuses a full database, and a target that is older, lacks an extension of the database, or has no room. Then it stops the processors, locks the tables against writes, and copies objects and rows in one snapshot of the source, while the API reads from the source. It compares all objects, privileges, sequences, row counts and a checksum of each table.
+New programs then start with the copy. One transaction switches the version and its server; only afterwards is the source dropped. When anything fails before that, the processors start on the source again and the copy is dropped. When the worker is killed, the next one starts the copy again. As after a restart, the version has the same code and the current secrets.
 
-The connection for external users changes its address with the server: they find it in the console. The copy is logical: it needs no \`pg_dump\`, and the target may have a newer major version of Postgres, unless it writes definitions differently, in which case the comparison fails and the database stays.
+The address for external users changes with the server: they find the new one in the console. The copy is logical: it needs no \`pg_dump\`, and the target may have a newer major version of Postgres, unless it writes definitions differently, in which case the comparison fails and the database stays.
 `
