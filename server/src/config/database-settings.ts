@@ -23,7 +23,7 @@ export const databaseSettings = {
     .string()
     .optional()
     .describe(
-      'A separate Postgres for the databases of squids, or several, separated by commas or spaces; its role must be able to create roles and databases. Default: a separate embedded Postgres; if DATABASE_URL is set, the Postgres of the control plane. See “Several Postgres servers for squids” below.',
+      'A separate Postgres for the databases of squids, or several, separated by commas or spaces; its role must be able to create roles and databases. Default: a separate embedded Postgres; if DATABASE_URL is set, the Postgres of the control plane. See “Several Postgres servers for squids”.',
     ),
   SHOAL_LOGS_DATABASE_URL: z
     .string()

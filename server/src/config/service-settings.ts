@@ -68,7 +68,7 @@ export const serviceSettings = {
     .int()
     .min(0)
     .default(100)
-    .describe('Maximum number of these connections per organization.'),
+    .describe('Maximum number of these connections per organization and gateway.'),
   SHOAL_RPC_CACHE_MB: z.coerce
     .number()
     .int()

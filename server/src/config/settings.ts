@@ -73,7 +73,7 @@ export const settings = {
   SHOAL_ON_EXIT: z
     .enum(['stop', 'keep'])
     .default('keep')
-    .describe('What happens to running squids when the server exits.'),
+    .describe('What happens to running squids when the server exits: `keep` or `stop`.'),
   SHOAL_DRAIN_SECONDS: z.coerce
     .number()
     .min(0)
@@ -213,7 +213,7 @@ export const settings = {
     .min(62)
     .default(800)
     .describe('How long metrics by day are kept; metrics by month are kept forever.'),
-  SHOAL_ALERT_DAYS: z.coerce.number().int().min(7).default(90).describe('How long resolved alerts are kept.'),
+  SHOAL_ALERT_DAYS: z.coerce.number().int().min(7).default(90).describe('How long ended alerts are kept.'),
   SHOAL_DEPLOYMENT_DAYS: z.coerce
     .number()
     .int()
