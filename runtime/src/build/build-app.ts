@@ -71,34 +71,38 @@ async function buildWithCached(
 ): Promise<SealedApp> {
   const { run, dirs } = work
   plan.log.info('Dependencies unchanged: installed nothing')
+  const unmount = await mountModules(run, dirs, cached.full)
+  if (unmount === null) {
+    await cloneWritable(run, cached.full, join(dirs.app, 'node_modules'))
+  }
   const [cloned, built] = await Promise.allSettled([
     cloneReadOnly(run, cached.production, imageModulesDir(dirs)),
-    runWithCached(plan, work, cached.full),
+    unmount === null ? runBuildScript(plan, work) : runMounted(plan, work, cached.full, unmount),
   ])
   throwFirstRejection(built, cloned)
   return await finishApp(work, cached.productionBytes)
 }
 
-/** Runs the build script with the sealed tree `full` mounted as `node_modules`, or with a clone where it cannot be mounted or used so. */
-async function runWithCached(plan: BuildPlan, work: BuildWorkspace, full: string): Promise<void> {
+/** Runs the build script while the sealed tree `full` is mounted as `node_modules`; if it cannot use a mount, runs it again with a clone. */
+async function runMounted(
+  plan: BuildPlan,
+  work: BuildWorkspace,
+  full: string,
+  unmount: () => Promise<void>,
+): Promise<void> {
   const { run, dirs } = work
-  const unmount = await mountModules(run, dirs, full)
-  if (unmount !== null) {
-    try {
-      await runBuildScript(plan, work)
-      return await unmount()
-    } catch (error) {
-      if (!cannotUseMount(error)) {
-        throw error
-      }
-      plan.log.info(
-        'The build moves or removes node_modules, which was mounted from the cache: building again with a copy',
-      )
-      await unmount()
-      await run.trees.remove(dirs.app)
-      await run.trees.clone(dirs.source, dirs.app, { uid: run.uid, shares: 'nothing' })
+  try {
+    await runBuildScript(plan, work)
+    return await unmount()
+  } catch (error) {
+    if (!cannotUseMount(error)) {
+      throw error
     }
   }
+  plan.log.info('The build moves or removes node_modules, which was mounted from the cache: building again with a copy')
+  await unmount()
+  await run.trees.remove(dirs.app)
+  await run.trees.clone(dirs.source, dirs.app, { uid: run.uid, shares: 'nothing' })
   await cloneWritable(run, full, join(dirs.app, 'node_modules'))
   await runBuildScript(plan, work)
 }
