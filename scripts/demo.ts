@@ -170,7 +170,7 @@ async function drainUnderQueries({ drain }: DemoCluster, endpoint: string): Prom
   }
   const slowest = (counts.slowestMs / 1000).toFixed(1)
   console.log(
-    `Meanwhile, ${counts.succeeded} queries succeeded and ${counts.failed} failed; the slowest took ${slowest} s.`,
+    `In the meantime, ${counts.succeeded} queries succeeded and ${counts.failed} failed; the slowest took ${slowest} s.`,
   )
 }
 

@@ -23,7 +23,7 @@ const slug = (heading: string) =>
 const anchorsOf = (text: string) =>
   [...text.matchAll(/^#{1,4} (.*?)(?: \{#([\w-]+)\})?$/gm)].map(([, heading = '', anchor]) => anchor ?? slug(heading))
 
-/** The anchors of each page by its address. The list of pages that the build makes from other sources is empty: their build checks links. */
+/** The anchors of each page by its address. Null for pages that the build makes from other sources: the build checks their links. */
 const pages = new Map<string, string[] | null>([
   ...files.map((file) => [addressOf(file), anchorsOf(textOf(file))] as const),
   ...operatorPages.map(({ name }) => [`/operators/${name}`, null] as const),

@@ -14,7 +14,10 @@ const program = join(cacheDir, 'versitygw')
 /** Returns whether versitygw is in the user's cache. Tests that need S3 are skipped otherwise. `npm run test:slow` builds it if Go is installed. */
 export const hasS3Server = (): boolean => existsSync(program)
 
-/** Builds versitygw, an S3 server, from its Go module into the user's cache. Prints why if that is not possible, for example without Go or offline. */
+/**
+ * Builds versitygw, an S3 server, from its Go module into the user's cache. Does nothing without Go, and prints why if the build fails,
+ * for example offline.
+ */
 export async function ensureS3Server(): Promise<void> {
   if (hasS3Server() || !(await hasGo())) return
   await withProgress('Building versitygw for tests with S3', () =>

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { relative } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import { root } from './root.ts'
 
 /** The fields of vitest's JSON report that this file uses. */
@@ -18,15 +19,18 @@ type Report = {
 
 export type TestCounts = { passed: number; skipped: number; skippedNames: string[]; failures: string[] }
 
-/** Counts the tests in a report, and describes each failure in one line. @throws if the file cannot be read */
+/** Counts the tests in a report, and describes each failure: its first lines, and where in this repository it occurred. @throws if the file cannot be read */
 export function readReport(file: string): TestCounts {
   const report = JSON.parse(readFileSync(file, 'utf8')) as Report
   const failures = report.testResults.flatMap(({ name, status, message, assertionResults }) => {
     const file = relative(root, name)
     const failed = assertionResults.filter((result) => result.status === 'failed')
     // A test file that cannot be loaded has no tests, and counts as one failure.
-    if (status === 'failed' && failed.length === 0) return [`${file}: ${firstLine(message)}`]
-    return failed.map(({ fullName, failureMessages }) => `${file} > ${fullName}: ${firstLine(failureMessages?.[0])}`)
+    if (status === 'failed' && failed.length === 0) return [`${file}: ${summarize(message)}`]
+    return failed.map(
+      ({ fullName, failureMessages }) =>
+        `${file} > ${fullName}: ${(failureMessages ?? []).map(summarize).join('\n  ')}`,
+    )
   })
   const results = report.testResults.flatMap(({ assertionResults }) => assertionResults)
   return {
@@ -39,9 +43,20 @@ export function readReport(file: string): TestCounts {
   }
 }
 
-function firstLine(message = ''): string {
-  return (message.split('\n')[0] ?? '').slice(0, 300)
+/** Lines of one error. A failed wait of a browser test lists what it waited for. */
+const shownLines = 12
+
+function summarize(message = ''): string {
+  const lines = stripVTControlCharacters(message).split('\n')
+  const stackStart = lines.findIndex((line) => /^\s+at /.test(line))
+  const [text, stack] = stackStart === -1 ? [lines, []] : [lines.slice(0, stackStart), lines.slice(stackStart)]
+  const place = stack.find((line) => line.includes(`${root}/`) && !line.includes('node_modules'))
+  return [...text.filter((line) => line.trim() !== '').slice(0, shownLines), ...(place ? [relativePlace(place)] : [])]
+    .map((line) => line.slice(0, 300))
+    .join('\n  ')
 }
+
+const relativePlace = (line: string) => line.trim().replace('file://', '').replace(`${root}/`, '')
 
 /** Returns one line for each suite that recorded its hosts: `<suite>: <features>; <features of the next host>`. */
 export function hostLines(file: string): string[] {

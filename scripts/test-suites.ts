@@ -17,7 +17,10 @@ export const pebbleSuites = [
 /** The suite of `npm run test:full` that uses Pebble. */
 export const fullPebbleSuites = ['e2e/full/install-acme.test.ts']
 
-/** Suites for several kinds of host. `npm test` runs each for the first kind that this host supports, `npm run test:slow` for the others; for those of `program-ends`, `npm run test:full`. */
+/**
+ * Suites for several kinds of host. `npm test` runs each for the first kind that this host supports, `npm run test:slow` for the others
+ * (`npm run test:full` in the case of `program-ends`).
+ */
 const kindSuites = [
   'adoption',
   'isolated-program',

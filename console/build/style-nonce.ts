@@ -9,7 +9,7 @@ const withNonce = `Object.assign(${createsStyle}, { nonce: document.querySelecto
  */
 export function styleNonce(): Plugin {
   const expected = ['vs/base/browser/dom.js', 'vs/base/browser/ui/contextview/contextview.js']
-  const seen = new Set<string>()
+  const patchedFiles = new Set<string>()
   return {
     name: 'shoal:style-nonce',
     apply: 'build',
@@ -18,11 +18,11 @@ export function styleNonce(): Plugin {
       if (!file || !/createElement\(\s*['"`]style['"`]/.test(code)) return null
       if (!code.includes(createsStyle) || !expected.includes(file))
         this.error(`${file} of monaco-editor creates style elements in a new way; see console/build/style-nonce.ts`)
-      seen.add(file)
+      patchedFiles.add(file)
       return { code: code.replaceAll(createsStyle, withNonce), map: null }
     },
     buildEnd(error) {
-      const missing = expected.filter((file) => !seen.has(file))
+      const missing = expected.filter((file) => !patchedFiles.has(file))
       if (!error && missing.length > 0)
         this.error(`${missing.join(', ')} of monaco-editor create no style elements; see console/build/style-nonce.ts`)
     },

@@ -6,7 +6,7 @@ import { Section } from './Section.tsx'
 const start = Date.now() / 1000 - 86_400
 const points = 96
 const times = Array.from({ length: points }, (_, index) => start + index * 900)
-/** Values between 0 and `height`, one for each time; each seed gives another curve. */
+/** Values between 0 and `height`, one for each time; each seed gives a different curve. */
 const wave = (seed: number, height: number) =>
   times.map((_, index) =>
     Math.max(0, height * (0.6 + 0.3 * Math.sin(index / (9 + seed)) + 0.1 * Math.sin(index * seed))),

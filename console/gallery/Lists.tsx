@@ -35,7 +35,7 @@ const chains = [
   { ...chain('hyperliquid-fills-of-all-markets', 'Hyperliquid fills of all markets'), type: 'hyperliquidFills' },
 ]
 const filters = {
-  search: { text: '', setText: () => {}, settled: '' },
+  search: { text: '', setText: () => {}, deferred: '' },
   selectedTypes: ['evm'],
   toggle: () => {},
 }
@@ -46,21 +46,21 @@ export function Lists() {
     <>
       <Section title="Lists">
         <QueryTable {...table} label="Secrets" query={{ ...query(secrets), hasNextPage: true }} />
-        <QueryTable {...table} label="Secrets of none" query={query([])} />
+        <QueryTable {...table} label="No secrets" query={query([])} />
         <QueryTable
           {...table}
-          label="Secrets that fail"
+          label="Secrets that could not be loaded"
           what="The secrets"
           query={query(undefined, new Error('offline'))}
         />
-        <QueryTable {...table} label="Secrets that load" query={query(undefined)} loadingRows={2} />
+        <QueryTable {...table} label="Loading secrets" query={query(undefined)} loadingRows={2} />
         <QueryView what="The members" query={loading} skeleton={skeleton}>
           {() => null}
         </QueryView>
       </Section>
       <Section title="Chains">
-        <ChainFilters filters={filters as never} label="Find chain" types={['evm', 'substrate']} />
-        <ChainGrid label="Chains" items={chains} to="/rpc/chains/$id" search="" factOf={() => '1.2M requests'} />
+        <ChainFilters filters={filters} label="Find chain" types={['evm', 'substrate']} />
+        <ChainGrid label="Chains" items={chains} to="/rpc/chains/$id" search="" detailOf={() => '1.2M requests'} />
         <ChainGrid label="None" items={[]} to="/rpc/chains/$id" search="tron" />
         <ChainGridSkeleton />
       </Section>

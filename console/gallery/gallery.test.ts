@@ -16,20 +16,20 @@ const onlyOnPages = [
   'components/squid/',
 ]
 
-/** The file, and all files that it imports, directly, through others or lazily. */
-function importsOf(file: string, seen = new Set<string>()): Set<string> {
-  if (seen.has(file)) return seen
-  seen.add(file)
+/** The file, and all files that it imports, directly, indirectly or lazily. */
+function importsOf(file: string, visited = new Set<string>()): Set<string> {
+  if (visited.has(file)) return visited
+  visited.add(file)
   const paths = readFileSync(file, 'utf8').matchAll(/(?:from |import\()'(\.{1,2}\/[^']+\.tsx?)'/g)
-  for (const [, path = ''] of paths) importsOf(join(dirname(file), path), seen)
-  return seen
+  for (const [, path = ''] of paths) importsOf(join(dirname(file), path), visited)
+  return visited
 }
 
 test('the gallery shows every component, apart from those that need the API', () => {
-  const shown = importsOf(join(import.meta.dirname, 'main.tsx'))
+  const importedFiles = importsOf(join(import.meta.dirname, 'main.tsx'))
   const components = globSync(['src/ui/*.tsx', 'src/components/**/*.tsx'], { cwd: consoleFolder })
   const missing = components
-    .filter((path) => !shown.has(join(consoleFolder, path)))
+    .filter((path) => !importedFiles.has(join(consoleFolder, path)))
     .map((path) => relative('src', path))
   expect(missing.filter((path) => !onlyOnPages.some((prefix) => path.startsWith(prefix)))).toEqual([])
 })

@@ -54,7 +54,10 @@ export const AlertChannel = z.object({
   id: Id,
   type: z.enum(channelTypes),
   name: z.string(),
-  /** The URL of a webhook, the email address, or null while no address is confirmed. Shows only the host of Slack URLs, and of webhooks to members who may not change channels. */
+  /**
+   * The URL or the email address; null while no address is confirmed. It is only the host of a Slack URL, and only the host of a
+   * webhook URL for members who may not change channels.
+   */
   target: z.string().nullable(),
   isEnabled: z.boolean(),
   lastDelivery: z.object({ status: z.enum(deliveryStatuses), at: Time }).nullable(),

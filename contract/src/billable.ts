@@ -23,7 +23,7 @@ const names: Record<string, string> = {
   rpc: 'RPC requests (1M)',
 }
 
-/** Display name: `API, small`. */
+/** Returns the display name of a receipt item's `type`: `API, small` for `api.small`. */
 export function billableLabel(type: string): string {
   const { resource, profile } = billableOf(type)
   const name = names[resource] ?? resource

@@ -8,7 +8,7 @@ export const LogEntry = z.object({
   id: z.string(),
   timestamp: Time,
   level: z.enum(logLevels),
-  /** `init`, `api`, `db` or the processor's name. */
+  /** `init`, `api`, `hasura`, `db`, the processor's name, or `gapContainer`. */
   container: z.string(),
   payload: z.union([z.string(), z.record(z.string(), z.unknown())]),
 })

@@ -9,8 +9,8 @@ type Json = Record<string, unknown>
 
 /**
  * Returns an OpenAPI 3.1 document of all endpoints except those for operators. `x-access` and `x-token-scope` contain the
- * endpoint's `access` and `scope`. The paths are generated on first use, since generating them at startup would delay it
- * considerably.
+ * endpoint's `access` and `scope`. The paths are generated on first use, because generating them would delay the start of
+ * the server considerably.
  */
 export function openApi(areas: Areas, version: string): Json {
   let paths: Record<string, Json> | null = null

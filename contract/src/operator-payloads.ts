@@ -3,7 +3,7 @@ import { Id, Time } from './fields.ts'
 import { orgStatuses } from './org-status.ts'
 import { Squid } from './squid-payloads.ts'
 
-/** How long an operator may change things after entering the password. */
+/** How long an operator may make changes after entering the password. */
 export const operatorPasswordMinutes = 10
 
 /** The usage of an organization or version, for operators. */

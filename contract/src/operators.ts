@@ -20,7 +20,7 @@ export const operators = {
     path: '/v1/admin',
     access: 'operator',
     scope: 'session',
-    summary: "Until when the operator's session may change things",
+    summary: "The time until which the operator's session may make changes",
     payload: z.object({
       /** Null if the password must be entered first. */
       passwordUntil: Time.nullable(),
@@ -33,7 +33,7 @@ export const operators = {
     path: '/v1/admin/password',
     access: 'operator',
     scope: 'session',
-    summary: 'Enter the password again, to change things for ten minutes',
+    summary: 'Enter the password again, which allows changes for ten minutes',
     body: z.object({ password: Password }),
     payload: z.object({ passwordUntil: Time }),
     rateLimit: { calls: 10, perMs: 600_000 },

@@ -31,7 +31,7 @@ export const Org = z.object({
   /** `squids`: the maximum number of squids. `playground`: whether this is a playground. */
   limits: z.object({ squids: z.number(), playground: z.boolean() }),
   billingDetails: BillingDetails.nullable(),
-  /** Why the operator has suspended the organization; null if it is not suspended. */
+  /** When and why the operator suspended the organization; null if it is not suspended. */
   suspension: z.object({ at: Time, reason: z.string() }).nullable(),
 })
 export type Org = z.infer<typeof Org>

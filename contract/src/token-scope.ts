@@ -5,6 +5,6 @@
 export const tokenScopes = ['read', 'deploy', 'admin'] as const
 export type TokenScope = (typeof tokenScopes)[number]
 
-/** True if a token with the scope `held` may make calls that need `needed`. */
-export const includesScope = (held: TokenScope, needed: TokenScope): boolean =>
-  tokenScopes.indexOf(held) >= tokenScopes.indexOf(needed)
+/** Whether a token with the scope `granted` may make calls that need the scope `required`. */
+export const includesScope = (granted: TokenScope, required: TokenScope): boolean =>
+  tokenScopes.indexOf(granted) >= tokenScopes.indexOf(required)

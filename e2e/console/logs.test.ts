@@ -67,7 +67,7 @@ const pick = async (list: string, option: string) => {
 }
 const scroller = () => page.locator('[aria-label="Lines"]')
 const scrollTo = (px: number) => scroller().evaluate((box, top) => (box.scrollTop = top), px)
-const rows = async () => Number(await page.getByRole('table', { name: 'Log lines' }).getAttribute('aria-rowcount'))
+const rowCount = async () => Number(await page.getByRole('table', { name: 'Log lines' }).getAttribute('aria-rowcount'))
 
 test('the view opens at the newest lines and follows the log', async () => {
   await open('logging@v1')
@@ -100,7 +100,7 @@ test('scrolling up pauses the log, loads older lines, and counts new ones', asyn
   await button(/\d+ new lines/).waitFor()
   // Scrolling to the top loads the next page of older lines.
   await expect.poll(async () => (await scrollTo(0), row(/ 0 \/ 5000/).count())).toBe(1)
-  await expect.poll(() => rows()).toBeGreaterThan(350)
+  await expect.poll(() => rowCount()).toBeGreaterThan(350)
   await button(/\d+ new lines/).click()
   await waitForExactText(page, 'Live')
   await row(/beat \d+/)
@@ -121,7 +121,7 @@ test('the order can be reversed', async () => {
   expect(parameters().get('order')).toBe('desc')
   await expect.poll(() => page.getByRole('row').nth(1).textContent()).toMatch(/listening|249 \/ 5000/)
   await page.getByRole('columnheader', { name: 'Timestamp' }).and(page.locator('[aria-sort=descending]')).waitFor()
-  await expect.poll(async () => (await scrollTo(1e6), rows())).toBeGreaterThan(250)
+  await expect.poll(async () => (await scrollTo(1e6), rowCount())).toBeGreaterThan(250)
   await row('No migrations are pending').waitFor()
 })
 
@@ -131,7 +131,7 @@ test('filters select the matching lines, and are in the URL', async () => {
   await row('rate limited').waitFor()
   await expect.poll(() => row('blocks/sec').count()).toBe(0)
   await pick('Levels', 'Warning')
-  await expect.poll(rows).toBe(2)
+  await expect.poll(rowCount).toBe(2)
   expect(parameters().getAll('container')).toEqual(['base'])
   expect(parameters().getAll('level')).toEqual(['WARNING'])
   await pick('Levels', 'Warning')
@@ -145,7 +145,7 @@ test('filters select the matching lines, and are in the URL', async () => {
   expect(parameters().get('search')).toBe('NEEDLE')
   await page.reload()
   await page.locator('mark', { hasText: 'needle' }).waitFor()
-  await expect.poll(rows).toBe(2)
+  await expect.poll(rowCount).toBe(2)
   await page.getByLabel('Search logs').fill('nowhere to be found')
   await waitForText(page, 'No lines match')
   await button('Clear filters').click()

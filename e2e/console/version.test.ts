@@ -386,13 +386,13 @@ test('the page of an unknown version shows "not found" even while it polls', asy
   await open('unknown@v9')
   await waitForText(page, 'Version not found')
   // The response takes long, and the page requests the version every five seconds.
-  const held = Promise.withResolvers<void>()
+  const versionResponse = Promise.withResolvers<void>()
   const versionUrl = /squids\/unknown(@|%40)v9/
-  await page.route(versionUrl, (route) => held.promise.then(() => route.continue()))
+  await page.route(versionUrl, (route) => versionResponse.promise.then(() => route.continue()))
   await page.waitForRequest(versionUrl)
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
   expect(await page.getByText('Version not found').count()).toBe(1)
-  held.resolve()
+  versionResponse.resolve()
   await page.unrouteAll({ behavior: 'wait' })
 })
 

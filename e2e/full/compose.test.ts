@@ -57,12 +57,13 @@ describe.skipIf(missing)('deploy/compose.yaml', { timeout: 900_000 }, () => {
       throw new Error(compose('logs', '--tail=50'), { cause: error })
     }
     const id = compose('ps', '--quiet', 'shoal').trim()
-    const state = () => docker.docker('inspect', '--format', '{{.State.Status}} {{.State.Health.Status}}', id).trim()
+    const readState = () =>
+      docker.docker('inspect', '--format', '{{.State.Status}} {{.State.Health.Status}}', id).trim()
     await until(
       () => {
-        const now = state()
-        if (!now.startsWith('running')) throw new Error(`Shoal ended:\n${compose('logs', '--tail=50')}`)
-        return now === 'running healthy'
+        const state = readState()
+        if (!state.startsWith('running')) throw new Error(`Shoal ended:\n${compose('logs', '--tail=50')}`)
+        return state === 'running healthy'
       },
       'Shoal is healthy',
       300_000,

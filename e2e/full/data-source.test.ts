@@ -42,7 +42,7 @@ test('when a node hangs, the processor is stalled within 60 s and its lag grows;
   await until(async () => (await cloud.processor('v1'))?.status === 'SYNCED', 'the processor is synced again')
 })
 
-test('a processor that ends after its last block is not restarted; a processor that ends before it is', async () => {
+test('Shoal does not restart a processor that ends after its last block, but restarts one that ends while its chain grows', async () => {
   const files = ['squid.yaml', 'src/main.ts', 'src/processor.ts']
   const originals = files.map((file) => readFileSync(join(cloud.project, file), 'utf8'))
   cloud.edit('src/processor.ts', (text) =>
@@ -91,7 +91,7 @@ if (process.env.EXITS_EARLY) setTimeout(() => process.exit(0), 20_000)
   }
 })
 
-test('a data gateway that never responds causes an alert within three minutes, which names its host', async () => {
+test('within three minutes, a data gateway that never responds causes an alert that names the host of the gateway', async () => {
   const { port } = silent.address() as AddressInfo
   cloud.edit('src/processor.ts', (text) =>
     text.replace(

@@ -15,7 +15,7 @@ if (missing) console.log(`The tests of a new server with SHOAL_TLS=acme are skip
 /** The file in the container with all authorities that its programs trust. */
 const trustedAuthorities = '/usr/local/share/authorities.pem'
 
-/** Runs the commands of the page "one server" on a Debian that has only systemd, with Shoal's own certificates. */
+/** Runs the commands of the page "one server" on a Debian that has only systemd. Shoal orders its certificates from Pebble. */
 describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_000 }, () => {
   const version = '2.0.0'
   let machine: PageMachine
@@ -63,15 +63,15 @@ describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_00
 
   test('following only the page, a squid responds over HTTPS with a certificate of Pebble within ten minutes', async () => {
     const startedMs = performance.now()
-    const all = blocksWith(() => true)
-    const last = all.findIndex(({ commands }) => commands.includes('shoal token add'))
+    const blocks = blocksWith(() => true)
+    const last = blocks.findIndex(({ commands }) => commands.includes('shoal token add'))
     let printed = ''
-    for (const { commands } of all.slice(0, last + 1)) printed += await machine.runBlock(commands)
+    for (const { commands } of blocks.slice(0, last + 1)) printed += await machine.runBlock(commands)
     expect(printed).toContain(`Shoal ${version} is ready`)
     const token = /^token +(\S+)$/m.exec(printed)?.[1] ?? ''
     // The page says that the certificates arrive within a minute.
-    const isServed = `curl -sS --cacert ${trustedAuthorities} -o /dev/null -w '%{http_code}' https://shoal.example.com/healthz || true`
-    await until(async () => (await machine.debian.run(isServed)).endsWith('200'), 'the console has a certificate')
+    const statusCommand = `curl -sS --cacert ${trustedAuthorities} -o /dev/null -w '%{http_code}' https://shoal.example.com/healthz || true`
+    await until(async () => (await machine.debian.run(statusCommand)).endsWith('200'), 'the console has a certificate')
     expect(await machine.deploySquid(token, trustedAuthorities)).toMatch(/^https:/)
     const tookMs = performance.now() - startedMs
     console.log(`From the first command of the page to a squid over HTTPS: ${(tookMs / 60_000).toFixed(1)} minutes.`)
@@ -95,7 +95,7 @@ describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_00
     expect(problems.filter(({ name }) => name !== 'limits' || mayRaiseLimits)).toEqual([])
   })
 
-  /** Breaks something, and compares the report with the one before. */
+  /** Breaks the installation, compares the doctor's report with `before`, and repairs the installation. */
   async function expectReported(
     { checks, consequences = [], commands, restore, ...doctor }: Break,
     before: CheckResult[],
@@ -125,10 +125,10 @@ describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_00
       expect([...new Set(before.map(({ name }) => name))].filter((name) => !tested.includes(name))).toEqual([])
     })
 
-    test.for(breaks)('$name', (given) => expectReported(given, before))
+    test.for(breaks)('$name', (current) => expectReported(current, before))
   })
 
-  describe('while the server is stopped, the doctor reports what does not protect squids, and nothing else', () => {
+  describe('while the server is stopped, the doctor reports the protections that do not work, and nothing else', () => {
     let before: CheckResult[] = []
     beforeAll(async () => {
       await machine.debian.run('systemctl stop shoal')
@@ -139,6 +139,6 @@ describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_00
       await machine.untilReady()
     })
 
-    test.for(hostBreaks)('$name', (given) => expectReported(given, before))
+    test.for(hostBreaks)('$name', (current) => expectReported(current, before))
   })
 })

@@ -118,16 +118,16 @@ const untilAttacking = (slot: string) =>
     async () => {
       const params = { code: org.org, reference: `hostile@${slot}` }
       const { logs } = await org.api.logs.history({ params, query: { limit: '100', search: 'attacking' } })
-      const found = new Set(logs.map(({ container }) => container))
-      return ['disk', 'fork', 'cpu', 'memory', 'connections'].every((name) => found.has(name))
+      const attackers = new Set(logs.map(({ container }) => container))
+      return ['disk', 'fork', 'cpu', 'memory', 'connections'].every((name) => attackers.has(name))
     },
     'all programs attack',
     120_000,
   )
 
 test('while a squid is deployed and runs, no command line on the host contains its secret', async () => {
-  const seen = new Set<string>()
-  const sampling = setInterval(() => commandLines().forEach((line) => seen.add(line)), 50)
+  const samples = new Set<string>()
+  const sampling = setInterval(() => commandLines().forEach((line) => samples.add(line)), 50)
   try {
     await deploySquid('v1')
     await untilAttacking('v1')
@@ -135,21 +135,21 @@ test('while a squid is deployed and runs, no command line on the host contains i
     clearInterval(sampling)
   }
   // The samples include the squid's programs, whose environments contain the secret.
-  expect([...seen].some((line) => line.includes('connections.js'))).toBe(true)
+  expect([...samples].some((line) => line.includes('connections.js'))).toBe(true)
   const environment = squidProcesses().map((pid) => textOf(`/proc/${pid}/environ`))
   const passwords = environment.flatMap((text) => /(?:^|\0)DB_PASS=([^\0]+)/.exec(text)?.[1] ?? [])
   expect(passwords.length).toBeGreaterThan(0)
   for (const secret of [canary, ...new Set(passwords)])
-    expect([...seen].filter((line) => line.includes(secret))).toEqual([])
+    expect([...samples].filter((line) => line.includes(secret))).toEqual([])
 }, 240_000)
 
 test('a version that attacks all resources can be deleted, and leaves nothing behind', async () => {
   const params = { code: org.org, reference: 'hostile@v1' }
   const [pid = ''] = squidProcesses()
   const [cgroups, networks] = [cgroupsOf(pid), networksOf(pid)]
-  // Everything that must be gone later is there now, so the checks below cannot pass because they look in the wrong places.
-  const now = await left()
-  for (const [kind, names] of Object.entries({ ...now, logins: await loginsOfSquids() }))
+  // Each kind of resource exists before the deletion. Otherwise, the checks below could pass because they search the wrong places.
+  const existing = await readExisting()
+  for (const [kind, names] of Object.entries({ ...existing, logins: await loginsOfSquids() }))
     expect([kind, names.length > 0]).toEqual([kind, true])
   const host = shoal.hostSummary()
   expect(cgroups.length > 0).toBe(host.includes('limits by cgroups'))
@@ -171,12 +171,12 @@ test('an organization with a version that attacks all resources can be deleted, 
   await expect(shoal.as(token).orgs.get({ params: { code: org.org } })).rejects.toMatchObject({ status: 404 })
 }, 300_000)
 
-/** Returns the folders of the cgroups in which only this process and those of its program are. */
+/** Returns the folders of the process's cgroups, except those in which the tests run. */
 function cgroupsOf(pid: string): string[] {
   const lines = textOf(`/proc/${pid}/cgroup`).trim().split('\n')
-  const own = textOf('/proc/self/cgroup').trim().split('\n')
+  const ofTests = textOf('/proc/self/cgroup').trim().split('\n')
   return lines
-    .filter((line) => line && !own.includes(line))
+    .filter((line) => line && !ofTests.includes(line))
     .flatMap((line) => {
       const [, controllers = '', path = ''] = /^\d+:([^:]*):(.*)$/.exec(line) ?? []
       return globSync([`/sys/fs/cgroup/${controllers}${path}`, `/sys/fs/cgroup${path}`])
@@ -195,8 +195,8 @@ async function loginsOfSquids(): Promise<string[]> {
   return (await query<{ name: string }>(shoal.dataDir, 'postgres', sql, [], 'postgres-squids')).map(({ name }) => name)
 }
 
-/** Returns what exists of all versions. */
-async function left() {
+/** Returns the existing resources of all versions, by kind. */
+async function readExisting() {
   const { programs, workloads, databases } = await readResources(shoal.dataDir)
   const { squidIds } = await readRecords(shoal.dataDir)
   const disks = readdirSync('/sys/block').filter((name) =>
@@ -209,10 +209,10 @@ async function left() {
 /** Waits until no process, record, database or disk of a squid exists. */
 async function expectNothingLeft(): Promise<void> {
   const nothing = { programs: [], workloads: [], databases: [], squids: [], disks: [], processes: [] }
-  const isGone = async () => Object.values(await left()).every((names) => names.length === 0)
-  await until(async () => (await isGone()) || null, 'nothing of the version is left', 120_000).catch(
+  const isEmpty = async () => Object.values(await readExisting()).every((names) => names.length === 0)
+  await until(async () => (await isEmpty()) || null, 'nothing of the version is left', 120_000).catch(
     async (error: unknown) => {
-      expect(await left()).toEqual(nothing)
+      expect(await readExisting()).toEqual(nothing)
       throw error
     },
   )

@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: repositoryRoot, encoding: 'utf8' }).trim()
 
-/** Returns the last commit with the migrations of the previous release; null if git has no history. */
+/** Returns the last commit that has only the migrations of the previous release; null if git has no history. */
 function commitOfPreviousRelease(): string | null {
   const source = readFileSync(join(repositoryRoot, 'server/src/db/migrate.ts'), 'utf8')
   const newest = /newestMigration: '([^']+)'/.exec(source)?.[1] ?? ''
@@ -52,7 +52,7 @@ const commit = commitOfPreviousRelease()
 if (commit === null) console.log('The test of two releases is skipped: git has no commit of the previous release.')
 
 describe.skipIf(commit === null)('the previous release and this one on one database', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'shoal-before-'))
+  const folder = mkdtempSync(join(tmpdir(), 'shoal-previous-'))
   const dataDir = makeDataDir()
   const servers: ServerProcess[] = []
   let postgres: ExternalPostgres
@@ -76,10 +76,10 @@ describe.skipIf(commit === null)('the previous release and this one on one datab
     for (const dir of [folder, dataDir]) rmSync(dir, { recursive: true, force: true })
   })
 
-  async function start(release: 'before' | 'this'): Promise<ServerProcess> {
+  async function start(release: 'previous' | 'this'): Promise<ServerProcess> {
     const server = await startProcess(
       settings,
-      release === 'before' ? join(folder, 'server/src/main.ts') : 'server/src/main.ts',
+      release === 'previous' ? join(folder, 'server/src/main.ts') : 'server/src/main.ts',
     )
     servers.push(server)
     await server.ready()
@@ -116,17 +116,17 @@ describe.skipIf(commit === null)('the previous release and this one on one datab
   }
 
   test('both releases respond under load while the new one migrates, and a return to the previous one loses nothing', async () => {
-    const before = await start('before')
-    const org = await addOrg(clientOf(before), 'acme')
+    const previous = await start('previous')
+    const org = await addOrg(clientOf(previous), 'acme')
     const deployer = (server: ServerProcess) => ({
       shoal: server,
       org: 'acme',
       token: org.token,
       api: clientOf(server).as(org.token),
     })
-    expect((await deploySimulated(deployer(before), { name: 'old', slot: 'v1' })).failed).toBe('NO')
+    expect((await deploySimulated(deployer(previous), { name: 'old', slot: 'v1' })).failed).toBe('NO')
 
-    const calls = [startCalls(before, org, 'BEFORE')]
+    const calls = [startCalls(previous, org, 'PREVIOUS')]
     const current = await start('this')
     calls.push(startCalls(current, org, 'THIS'))
     await until(
@@ -139,15 +139,15 @@ describe.skipIf(commit === null)('the previous release and this one on one datab
     expect(calls.flatMap(({ failures }) => failures)).toEqual([])
 
     // The worker of this release takes over; later, that of the previous release takes over again.
-    expect(await before.stop()).toBe(0)
+    expect(await previous.stop()).toBe(0)
     expect((await deploySimulated(deployer(current), { name: 'newer', slot: 'v1' })).failed).toBe('NO')
     expect(await current.stop()).toBe(0)
-    const again = await start('before')
+    const again = await start('previous')
     const api = clientOf(again).as(org.token)
     const squids = await api.squids.list({ params: { code: 'acme' }, query: {} })
     for (const name of ['old', 'new', 'newer']) expect(JSON.stringify(squids)).toContain(`"${name}"`)
     const secrets = JSON.stringify(await api.secrets.list({ params: { code: 'acme' } }))
-    for (const name of ['BEFORE_0', 'THIS_0']) expect(secrets).toContain(name)
+    for (const name of ['PREVIOUS_0', 'THIS_0']) expect(secrets).toContain(name)
     expect((await deploySimulated(deployer(again), { name: 'last', slot: 'v1' })).failed).toBe('NO')
     expect(await again.stop()).toBe(0)
   }, 600_000)

@@ -118,7 +118,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
   test.each([
     { name: 'fails', build: 'echo first; exit 3', reason: /npm run build ended with exit code 3\.\n.*first/s },
     {
-      name: 'is stopped at its limit',
+      name: 'takes too long',
       build: 'echo waiting; sleep 1000',
       timeMs: 5000,
       reason: /was stopped: a build may take 0\.1 min/,

@@ -231,7 +231,7 @@ describe.skipIf(!kube || missingHelm !== null)('accounts of the chart', () => {
       await directory.start()
       await runtime.apply(workload([container('api'), container('processor')]))
       const observed = await runtime.observe()
-      expect(observed.map((seen) => seen.container).toSorted()).toEqual(['api', 'processor'])
+      expect(observed.map((observation) => observation.container).toSorted()).toEqual(['api', 'processor'])
       await runtime.remove('12.1')
       await runtime.removeTenant('7')
       expect(messages).toEqual([])

@@ -62,7 +62,9 @@ export async function openDriver(overrides: Partial<KubernetesOptions> = {}): Pr
     options,
     namespace: `shoal-${installation}-o7`,
     observe: async (container, id = '12.1') =>
-      (await driver.runtime.observe()).find((seen) => seen.workload === id && seen.container === container),
+      (await driver.runtime.observe()).find(
+        (observation) => observation.workload === id && observation.container === container,
+      ),
     until: (container, expected, id) =>
       expect.poll(() => driver.observe(container, id), { timeout: 60_000, interval: 50 }).toMatchObject(expected),
     async restart(changed = {}) {

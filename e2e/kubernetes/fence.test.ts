@@ -85,7 +85,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
         }, 'the processor continues to write while its node is cut off')
         const moved = await until(async () => (await writers())[1], 'another processor writes', moveTimeoutMs)
         await until(() => apiBackAt, 'the api responds from the other node', moveTimeoutMs)
-        const atTheMove = await writers()
+        const writersAfterMove = await writers()
         await until(async () => ((await writers())[1]?.writes ?? 0) > moved.writes + 10, 'the new processor indexes')
         restore()
         await kubectl(['wait', `node/${lost}`, '--for=condition=Ready', '--timeout=50s'])
@@ -100,7 +100,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
 
         const [old, next, ...more] = await writers()
         expect(more).toEqual([])
-        expect(old).toEqual(atTheMove[0])
+        expect(old).toEqual(writersAfterMove[0])
         expect(Number(next?.first)).toBeGreaterThan(Number(old?.last))
         const transfers = await chain.countTransfers()
         await until(async () => (await totalTransfers(endpoint)) === transfers, 'every transfer is indexed once')

@@ -28,9 +28,9 @@ describe.skipIf(!canRun)(`${programs} programs that print ${linesPerSecond} line
       const { runtime, observe } = await openDriver({ logListener: collector ?? null, quota: {} })
       const received = new Map<string, { numbers: Set<number>; duplicates: number; end: number | null }>()
       const linesOf = (id: string) => {
-        const known = received.get(id) ?? { numbers: new Set<number>(), duplicates: 0, end: null }
-        received.set(id, known)
-        return known
+        const program = received.get(id) ?? { numbers: new Set<number>(), duplicates: 0, end: null }
+        received.set(id, program)
+        return program
       }
       const reports: LogLoss[] = []
       const ending = new AbortController()
@@ -39,10 +39,10 @@ describe.skipIf(!canRun)(`${programs} programs that print ${linesPerSecond} line
           reports.push(...lostPeriods)
           for (const { workload: id, text } of lines) {
             const [first = '', second = ''] = text.split(' ')
-            const own = linesOf(id)
-            if (first === 'end') own.end = Number(second)
-            else if (own.numbers.has(Number(first))) own.duplicates++
-            else own.numbers.add(Number(first))
+            const program = linesOf(id)
+            if (first === 'end') program.end = Number(second)
+            else if (program.numbers.has(Number(first))) program.duplicates++
+            else program.numbers.add(Number(first))
           }
         }
       })()
@@ -68,7 +68,7 @@ describe.skipIf(!canRun)(`${programs} programs that print ${linesPerSecond} line
       const kept = ids.slice(deleted.length)
       await until(
         () => kept.every((id) => linesOf(id).numbers.size === rate * seconds),
-        'all lines of the others',
+        'all lines of the remaining programs',
         600_000,
       )
       const perSecond = Math.round(((total() - before) / (performance.now() - startedMs)) * 1000)

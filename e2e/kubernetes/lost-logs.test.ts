@@ -57,8 +57,8 @@ describe.skipIf(!canRun)('logs beyond the queue of a collector', () => {
       Number((await kubectl(['logs', '-n', namespace, 'job/' + (await jobOf(namespace)), '--tail=1'])).split(' ')[0])
     await until(async () => (await printed()) > before + linesWithoutWorker, 'the program prints', 900_000)
     follow(runtime)
-    const returnedAt = last()
-    await until(() => last() > returnedAt + linesWithoutWorker, 'new lines arrive', 300_000)
+    const lastBeforeReturn = last()
+    await until(() => last() > lastBeforeReturn + linesWithoutWorker, 'new lines arrive', 300_000)
     await until(() => lost.length > 0, 'the lost period is reported', 300_000)
 
     const numbers = [...times.keys()].toSorted((first, second) => first - second)

@@ -22,7 +22,7 @@ const server = {
   objectStore: 'backups',
 }
 
-/** Tests Shoal's objects for CloudNativePG on a real API server with the definitions of CloudNativePG. Its controller does not run, because its image is not available; the test writes the status instead. */
+/** Tests Shoal's objects for CloudNativePG on a real API server with the custom resource definitions of CloudNativePG. Its controller does not run, because its image is not available; the test writes the status instead. */
 describe.skipIf(!kube || !hasGo)('Postgres servers by CloudNativePG', () => {
   let api: ApiServer
   let postgres: Awaited<ReturnType<typeof openClusterPostgres>>
@@ -71,7 +71,7 @@ describe.skipIf(!kube || !hasGo)('Postgres servers by CloudNativePG', () => {
   })
 
   test(
-    'the API server accepts the objects by its definitions, and the same objects again',
+    'with the definitions, the API server accepts the objects, and a repeated request changes nothing',
     { timeout: 300_000 },
     async () => {
       const folder = join(await goModule('github.com/cloudnative-pg/cloudnative-pg', 'v1.30.0'), 'config/crd/bases')

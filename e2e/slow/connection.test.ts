@@ -112,7 +112,7 @@ test('while the database is frozen, an open page keeps its data and shows a bann
   await newPage.getByText('transfers').first().waitFor({ timeout: 120_000 })
   expect(await maintenanceHeading(newPage).count()).toBe(0)
   expect((await call()).status).toBe(200)
-  // The router logs the error because of which it shows the maintenance screen.
+  // The router logs the error that makes it show the maintenance screen.
   expect(pageErrors.filter((text) => !text.includes('/squids: ServiceUnavailable'))).toEqual([])
 })
 
@@ -177,7 +177,7 @@ test.each([
   ['an error reporter that is blocked', '', '**/assets/sentry-*.js'],
   ['a command palette whose code is missing', '', '**/assets/CommandPalette-*.js'],
 ])('the console works with %s, and does not reload', async (_, script, blocked) => {
-  const errors = pageErrors.length
+  const errorCount = pageErrors.length
   const target = await page.context().newPage()
   await target.addInitScript(script)
   await target.route(blocked, (route) => route.abort())
@@ -194,6 +194,6 @@ test.each([
   await target.getByRole('heading', { name: 'Secrets', exact: true }).waitFor()
   await target.waitForLoadState('networkidle')
   expect(documents).toHaveLength(2)
-  expect(pageErrors.slice(errors)).toEqual([])
+  expect(pageErrors.slice(errorCount)).toEqual([])
   await target.close()
 })

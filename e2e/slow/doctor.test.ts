@@ -64,10 +64,10 @@ test('for scripts, `status --json`, `org list --json` and `squid list --json` pr
   for (const [name, shape] of Object.entries({ findings, deployments, postgres, backup, certificates }))
     expect(shape.safeParse(status[name]).error, name).toBeUndefined()
   expect(status['processes']).toMatchObject([{ roles: ['api', 'worker', 'gateway'], isAlive: true }])
-  const named = OperatorOrg.array()
+  const org = OperatorOrg.array()
     .parse(orgs)
     .find(({ code }) => code === 'acme-labs')
-  expect(named).toMatchObject({ status: 'ACTIVE', ownerEmail: 'admin@acme-labs.dev', squids: 1 })
+  expect(org).toMatchObject({ status: 'ACTIVE', ownerEmail: 'admin@acme-labs.dev', squids: 1 })
   expect(OperatorSquid.array().parse(squids)).toMatchObject([
     { name: 'listed', slot: 'v1', organization: { code: 'acme-labs' } },
   ])

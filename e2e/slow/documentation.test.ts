@@ -60,7 +60,7 @@ describe('the commands of the documentation', () => {
   })
 
   /** Replaces the placeholders and examples of the pages with values of this installation. */
-  function filledIn(text: string): string {
+  function fillIn(text: string): string {
     return text
       .replaceAll('https://shoal.example.com', cloud.shoal.url)
       .replaceAll('<token>', token)
@@ -71,10 +71,10 @@ describe('the commands of the documentation', () => {
   /** The reference of the version that a block deployed last. */
   let reference = ''
 
-  /** Runs a block with `bash -e` in the last folder of the previous block. Returns its output. */
+  /** Runs a block with `bash -e` in the folder in which the previous block ended. Returns its output. */
   async function runBlock(text: string): Promise<string> {
     const env = { PATH: path, HOME: home, SQD_SKIP_NEW_VERSION_CHECK: 'true', SHOAL_TOKEN: token }
-    const script = `set -euo pipefail\n${filledIn(text)}\npwd > ${home}/folder`
+    const script = `set -euo pipefail\n${fillIn(text)}\npwd > ${home}/folder`
     const output = await new Promise<string>((resolve, reject) => {
       execFile('bash', ['-c', script], { cwd: folder, env, maxBuffer: 50_000_000 }, (error, stdout, stderr) => {
         const all = stripVTControlCharacters(stdout + stderr)

@@ -66,7 +66,7 @@ describe('one server with all roles', () => {
     }
   })
 
-  test('reports a frozen database within two and a half seconds, and does not start another one', async () => {
+  test('reports a frozen database within two and a half seconds, and does not start another database', async () => {
     const postgres = postmasterOf(dataDir)
     process.kill(postgres, 'SIGSTOP')
     try {

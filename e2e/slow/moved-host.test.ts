@@ -39,8 +39,11 @@ afterAll(async () => {
   const [worker] = installation?.withRole('worker') ?? []
   await worker?.end('SIGKILL')
   await worker?.start()
-  const deletion = await api?.squids.delete({ params: { code: org, reference: 'counting@v1' } })
-  expect(await waitForDeployment({ api, org }, deletion.id, 120_000)).toMatchObject({ status: 'OK', failed: 'NO' })
+  // Missing if the setup failed.
+  if (api) {
+    const deletion = await api.squids.delete({ params: { code: org, reference: 'counting@v1' } })
+    expect(await waitForDeployment({ api, org }, deletion.id, 120_000)).toMatchObject({ status: 'OK', failed: 'NO' })
+  }
   await installation?.end()
   rmSync(secondHost, { recursive: true, force: true })
   if (project) rmSync(dirname(project), { recursive: true, force: true })

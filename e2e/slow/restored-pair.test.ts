@@ -134,8 +134,8 @@ afterAll(async () => {
   await shoal?.end()
 })
 
-const statusesOf = async (of: Shoal) => {
-  const squids = await of.as(org.token).squids.list({ params: { code: org.org } })
+const statusesOf = async (server: Shoal) => {
+  const squids = await server.as(org.token).squids.list({ params: { code: org.org } })
   return Object.fromEntries(squids.map(({ name, status }) => [name, status]))
 }
 

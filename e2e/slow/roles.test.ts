@@ -68,7 +68,7 @@ describe('two processes of each role', () => {
     },
   }
 
-  /** Starts the operation, ends the process meanwhile, waits for the end of the operation, and starts the process again. */
+  /** Starts the operation, ends the process during the operation, waits until the operation has ended, and starts the process again. */
   async function endDuring({ role, index, operation }: Case, signal: 'SIGTERM' | 'SIGKILL') {
     const process = installation.withRole(role)[index]
     if (!process) throw new Error(`The installation has no ${role} ${index}`)

@@ -25,7 +25,7 @@ const readPage = async () => (await (await fetch(`${cloud.shoal.url}/status/${cl
 
 /** Returns the process ids of the squid's api. Only its processes have its path in their environment. */
 function apiProcesses(): number[] {
-  const ofApi = (pid: string) => {
+  const isOfApi = (pid: string) => {
     try {
       return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`BASE_PATH=/${cloud.org}/`)
     } catch {
@@ -34,7 +34,7 @@ function apiProcesses(): number[] {
     }
   }
   return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && ofApi(name))
+    .filter((name) => /^\d+$/.test(name) && isOfApi(name))
     .map(Number)
 }
 

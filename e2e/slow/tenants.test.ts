@@ -85,8 +85,8 @@ describe.each(sandboxKinds)('two tenants that try to reach each other, with $san
     await shoal?.end()
   })
 
-  /** Root can install a missing sandbox. So the tests are skipped only without root; as root, they fail. */
   const hasSandbox = () => shoal.hostSummary().startsWith('sandbox bubblewrap')
+  // If the sandbox is missing, the tests fail as root, because root can install it. Other users skip them.
   beforeEach(({ skip }) => {
     skip(sandbox === 'bubblewrap' && !hasSandbox() && !isRoot, shoal.hostSummary())
   })

@@ -64,7 +64,7 @@ test.each([
     'SHOAL_RPC_CONFIG is "/nowhere.yaml", but must be a file that the server can read (ENOENT).',
   ],
   [{ SHOAL_RPC_CONFIG: file }, `The RPC configuration is not valid:\n  ${file}:1: chains`],
-  [{ SHOAL_SECRETS_KEY: 'short' }, 'SHOAL_SECRETS_KEY must be 32 bytes in base64'],
+  [{ SHOAL_SECRETS_KEY: 'short' }, 'SHOAL_SECRETS_KEY must contain keys of 32 bytes in base64'],
   [{ SHOAL_HOST: '192.0.2.1' }, 'listen EADDRNOTAVAIL: address not available 192.0.2.1'],
   [
     { DATABASE_URL: 'postgres://shoal:hunter2@127.0.0.1:1/shoal' },

@@ -77,9 +77,9 @@ const http = require('node:http')
 http.createServer(async (request, response) => {
   const { searchParams } = new URL(request.url, 'http://squid')
   const given = { server: searchParams.get('server'), private: searchParams.getAll('private'), public: searchParams.get('public'), sockets: searchParams.get('sockets') }
-  const found = {}
-  for (const name of searchParams.getAll('attack')) found[name] = await attacks[name](given)
-  response.end(JSON.stringify(found))
+  const results = {}
+  for (const name of searchParams.getAll('attack')) results[name] = await attacks[name](given)
+  response.end(JSON.stringify(results))
 }).listen(process.env.GQL_PORT)
 `
 
@@ -110,8 +110,8 @@ process.stdout.write(JSON.stringify(Object.fromEntries(names.map((name) => [name
 const secretVariable = '  env:\n    SECRET: ${{ secrets.SECRET }}\n'
 
 /**
- * Creates a squid whose api runs each `attack` of a request's query, and returns `AttackResults`. The squid has a secret. Its
- * build also runs attacks.
+ * Creates a squid whose api runs the attack in each query parameter `attack` of a request, and responds with `AttackResults`. The
+ * squid has a secret. Its build also runs attacks.
  */
 export const makeAttackerSquid = (name: string): string =>
   makeBareSquid(name, {

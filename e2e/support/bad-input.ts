@@ -230,7 +230,7 @@ function validOf(schema: Schema): fc.Arbitrary<unknown> {
       key,
       valueOf(inner),
     ])
-    // Three of four values have all fields, so that some calls pass the check of required fields.
+    // Three quarters of the values have all fields, so that some calls pass the check of required fields.
     const shape = Object.fromEntries(fields)
     return fc.oneof({ weight: 3, arbitrary: fc.record(shape) }, fc.record(shape, { requiredKeys: [] }))
   }

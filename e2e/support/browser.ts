@@ -46,6 +46,22 @@ export const pageErrors: string[] = []
 /** Violations of the content security policy in all pages, one line each. `e2e/console/violations.ts` checks and clears them after each test. */
 export const policyViolations: string[] = []
 
+/** The contexts of `newUser` that are not closed. */
+const openContexts = new Set<BrowserContext>()
+
+/** Describes what each open page shows, in one line each, for the error of a failed test. */
+export async function describeOpenPages(): Promise<string[]> {
+  const pages = [...openContexts].flatMap((context) => context.pages())
+  return Promise.all(pages.map((page) => page.evaluate<string>(describePage).catch(String)))
+}
+
+const describePage = `(() => {
+  const textOf = (element) => element.innerText.replace(/\\s+/g, ' ').slice(0, 300)
+  const parts = [...document.querySelectorAll('[role=dialog], [role=alertdialog], [role=alert], [role=status], h1')]
+  const blocked = document.querySelectorAll('[inert], [aria-hidden=true]:not(svg)').length
+  return location.pathname + ', ' + blocked + ' hidden elements: ' + parts.map((part) => (part.role ?? 'heading') + ' "' + textOf(part) + '"').join(', ')
+})()`
+
 const reportViolations = `addEventListener('securitypolicyviolation', (event) => {
   const source = event.sourceFile ? ' in ' + event.sourceFile + ':' + event.lineNumber : ''
   reportViolation(location.pathname + ': ' + event.effectiveDirective + ' blocks ' + event.blockedURI + ' ' + event.sample + source)
@@ -67,6 +83,8 @@ export async function newUser(
   })
   // Twice Playwright's default, for machines under load.
   context.setDefaultTimeout(60_000)
+  openContexts.add(context)
+  context.once('close', () => openContexts.delete(context))
   await context.exposeFunction('reportViolation', (violation: string) => void policyViolations.push(violation))
   await context.addInitScript(reportViolations)
   context.on('weberror', (error) => pageErrors.push(error.error().message))

@@ -38,7 +38,7 @@ export type ChartInstallation = {
   helm: (command: string, ...args: string[]) => Promise<string>
   /** Arguments of `helm install` and `helm upgrade` with the settings of this installation. */
   values: string[]
-  /** Runs commands of docs/install/kubernetes.md with the files of this installation, and returns their output. @throws with it and the state of the pods if one fails */
+  /** Runs commands of docs/install/kubernetes.md with the files of this installation, and returns their output. @throws with the output and the state of the pods if a command fails */
   runBlock: (commands: string) => Promise<string>
   /** The label selector for the namespaces of this installation's squids. */
   selector: string
@@ -154,17 +154,17 @@ export async function installChart(): Promise<ChartInstallation> {
   }
 }
 
-/** Returns the commands of docs/install/kubernetes.md of a kind. */
-const chartBlocks = (wanted: string): string[] =>
-  blocksOf('kubernetes.md').flatMap(({ kind, commands }) => (kind === wanted ? [commands] : []))
+/** Returns the commands of the blocks of this kind in docs/install/kubernetes.md. */
+const chartBlocks = (blockKind: string): string[] =>
+  blocksOf('kubernetes.md').flatMap(({ kind, commands }) => (kind === blockKind ? [commands] : []))
 
 const clusterBlocks = chartBlocks('cluster')
 const installEnd = clusterBlocks.findIndex((commands) => commands.includes('helm install')) + 1
 const installBlocks = clusterBlocks.slice(0, installEnd)
-/** The commands of the page after the installation. */
+/** The commands that follow the installation on the page. */
 export const laterBlocks = clusterBlocks.slice(installEnd)
 
-/** Returns a function that runs commands of the page in a folder like a clone, in namespaces of this installation. */
+/** Returns a function that runs commands of the page in a folder that resembles a clone of the repository, in namespaces of this installation. */
 async function pageShell(folder: string, namespace: string): Promise<(commands: string) => Promise<string>> {
   const programs = join(folder, 'bin')
   mkdirSync(programs)

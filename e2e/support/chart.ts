@@ -14,7 +14,7 @@ if (missingHelm) console.log(`Helm cannot be built: ${missingHelm}.`)
 /** Returns the arguments of Helm for one of the values files in the chart's folder `tests`. */
 export const valuesOf = (name: string): string[] => ['-f', join(chart, `tests/${name}.yaml`)]
 
-/** Runs Helm with only this environment, after building it if the user's cache does not have it. Returns its exit code, which is 1 for any failure, and all of its output. */
+/** Builds Helm if the user's cache does not have it, and runs it with only this environment. Returns its exit code, which is 1 for any failure, and all of its output. */
 export async function runHelm(
   args: string[],
   env: Record<string, string> = {},

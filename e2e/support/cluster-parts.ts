@@ -53,10 +53,10 @@ function runningParts(): Part[] {
   })
   const machineOf = ({ env }: { env: NodeJS.ProcessEnv }) => env['SHOAL_TEST_MACHINE']
   // The first process of each machine runs `pause`.
-  const firsts = processes.filter(({ command }) => command[1] === 'pause')
+  const firstProcesses = processes.filter(({ command }) => command[1] === 'pause')
   return processes.flatMap((process) => {
     const { pid, command, env } = process
-    const first = firsts.find((candidate) => machineOf(candidate) === machineOf(process))
+    const first = firstProcesses.find((candidate) => machineOf(candidate) === machineOf(process))
     if (command[0] !== insideKube || !first) return []
     return [
       { name: command[1] ?? '', pid, command, env, machinePid: first.pid, log: readlinkSync(`/proc/${pid}/fd/1`) },

@@ -8,7 +8,7 @@ export type Break = {
   name: string
   /** The checks that must then report a problem. */
   checks: string[]
-  /** Other checks that may report one, because they depend on the same thing. */
+  /** Other checks that may also report a problem, because they depend on the same thing. */
   consequences?: string[]
   /** Shell commands that break it, and that restore it. */
   commands?: (machine: PageMachine) => string
@@ -39,7 +39,7 @@ const ranks: Record<string, number> = { warning: 1, failed: 2 }
 const worstRank = (results: CheckResult[], name: string) =>
   Math.max(...results.filter((result) => result.name === name).map(({ status }) => ranks[status] ?? 0))
 
-/** Returns the checks that report more than they did before: a warning or a failure. */
+/** Returns the first problem of each check whose worst result is worse than before. */
 export function worsened(before: CheckResult[], now: CheckResult[]): CheckResult[] {
   const names = [...new Set(now.map(({ name }) => name))]
   const worse = names.filter((name) => worstRank(now, name) > Math.max(worstRank(before, name), 0))
@@ -79,7 +79,7 @@ done
 dd if=/dev/zero of=/mnt/full bs=64k 2>/dev/null || true
 mount --rbind /mnt /var/lib/shoal-data`
 
-/** What breaks each check while the server runs. */
+/** What makes each check report a problem. The server runs before each break. */
 export const breaks: Break[] = [
   {
     name: 'the server is stopped',
@@ -111,7 +111,7 @@ export const breaks: Break[] = [
   },
   { name: 'the disk is full', checks: ['disk'], inDoctor: fullDisk },
   {
-    name: 'another server has another time',
+    name: 'the clock of another server differs by an hour',
     checks: ['clock'],
     commands: () =>
       `${serve('clock', 4999, wrongClock)}; echo '{"chains":{"clock":{"upstreams":[{"url":"http://127.0.0.1:4999"}]}}}' > /tmp/rpc.json`,

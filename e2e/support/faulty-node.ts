@@ -68,7 +68,7 @@ function forward(url: string, body: Buffer): Promise<string> {
 type Call = { id: unknown; method?: string }
 type Result = { id: unknown; result?: unknown }
 
-/** Raises the result of `eth_blockNumber` in a response. For the blocks that this invents, the node still responds that they do not exist. */
+/** Raises the result of `eth_blockNumber` in a response. For the invented blocks, the node still responds that they do not exist. */
 function raiseHead(body: Buffer, response: string): string {
   const calls = [JSON.parse(body.toString()) as Call | Call[]].flat()
   const isHead = ({ id }: Result) => calls.find((call) => call.id === id)?.method === 'eth_blockNumber'

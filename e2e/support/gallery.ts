@@ -8,7 +8,7 @@ export const galleryWidths = [1024, 390] as const
 export const galleryThemes = ['light', 'dark'] as const
 
 const origin = 'http://gallery.test'
-/** The height of the window. The gallery is lower, so all its charts are drawn without scrolling. */
+/** The height of the window. The gallery is shorter than this, so all its charts are drawn without scrolling. */
 const windowHeightPx = 12_000
 /** The height of the window while an overlay is open. */
 const overlayWindowHeightPx = 640

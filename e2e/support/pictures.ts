@@ -97,10 +97,10 @@ function compare(baseline: PNG, picture: PNG): Comparison {
 /** Compares the gallery with the baseline pictures. Returns one line for each picture that differs, has no baseline, or no longer shows a part of the gallery. */
 export async function pictureDifferences(browser: Browser): Promise<string[]> {
   rmSync(differencesFolder, { recursive: true, force: true })
-  const unseen = new Set(globSync('*.png', { cwd: folder }))
+  const unusedBaselines = new Set(globSync('*.png', { cwd: folder }))
   const lines: string[] = []
   await forEachPicture(browser, async ({ file, element }) => {
-    unseen.delete(file)
+    unusedBaselines.delete(file)
     if (!existsSync(join(folder, file))) {
       lines.push(`${file} does not exist`)
       return
@@ -108,7 +108,7 @@ export async function pictureDifferences(browser: Browser): Promise<string[]> {
     const baseline = PNG.sync.read(readFileSync(join(folder, file)))
     let picture = PNG.sync.read(await takePicture(element))
     let result = compare(baseline, picture)
-    // After three differences, the remaining parts get no time to settle except for one more picture.
+    // After three differences, each further part is compared only once more, instead of until the time limit.
     const untilMs = Date.now() + (lines.length < 3 ? settleMs : 0)
     for (let isFirst = true; result && (isFirst || Date.now() < untilMs); isFirst = false) {
       picture = PNG.sync.read(await takeSettledPicture(element))
@@ -121,5 +121,5 @@ export async function pictureDifferences(browser: Browser): Promise<string[]> {
     if (result.differences)
       writeFileSync(join(differencesFolder, `differences-${file}`), PNG.sync.write(result.differences))
   })
-  return [...lines, ...[...unseen].map((file) => `${file} shows no part of the gallery`)]
+  return [...lines, ...[...unusedBaselines].map((file) => `${file} shows no part of the gallery`)]
 }

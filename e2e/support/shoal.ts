@@ -190,7 +190,7 @@ function linkToolchain(dataDir: string): void {
   execFileSync('cp', ['-al', installed, join(dataDir, 'toolchain')])
 }
 
-/** Returns a directory and all directories below it, without files, which may be hard links. */
+/** Returns a directory and all directories below it. Files are omitted, because they may be hard links. */
 function directoriesIn(dir: string): string[] {
   const entries = readdirSync(dir, { recursive: true, withFileTypes: true })
   return [dir, ...entries.filter((entry) => entry.isDirectory()).map(({ parentPath, name }) => join(parentPath, name))]

@@ -18,17 +18,18 @@ const connect = async () => {
   return client
 }
 const failureOf = (error) => error.code ?? error.message
-let held = []
+let heldClients = []
 let isAttacking = false
 let attackers = []
-let own = null
+// The connection for GET requests.
+let queryClient = null
 let connections = 0
-const openOwn = async () => {
-  if (own) return own
-  own = await connect()
+const openQueryClient = async () => {
+  if (queryClient) return queryClient
+  queryClient = await connect()
   connections++
-  own.on('end', () => (own = null))
-  return own
+  queryClient.on('end', () => (queryClient = null))
+  return queryClient
 }
 const attack = async (sql, codes) => {
   let client = null
@@ -64,15 +65,15 @@ const actions = {
     for (let i = 0; i < count && !error; i++)
       try {
         const client = await connect()
-        held.push(client)
+        heldClients.push(client)
         if (sql) await client.query(sql)
       } catch (problem) {
         error = failureOf(problem)
       }
-    return { held: held.length, error }
+    return { held: heldClients.length, error }
   },
   async release() {
-    await Promise.allSettled(held.splice(0).map((client) => client.end()))
+    await Promise.allSettled(heldClients.splice(0).map((client) => client.end()))
     return {}
   },
   async attack({ loops }) {
@@ -82,13 +83,14 @@ const actions = {
   },
   async stop() {
     isAttacking = false
+    await Promise.all(attackers.splice(0))
     return codes
   },
 }
 http.createServer(async (request, response) => {
   try {
     if (request.method === 'GET') {
-      const client = await openOwn()
+      const client = await openQueryClient()
       const { rows } = await client.query('select pg_backend_pid() as pid, count(*)::int as rows from pings')
       return response.end(JSON.stringify({ ...rows[0], connections }))
     }
@@ -102,7 +104,7 @@ http.createServer(async (request, response) => {
     response.writeHead(500).end(JSON.stringify({ error: failureOf(error) }))
   }
 }).listen(process.env.GQL_PORT)
-openOwn().then((client) => client.query('create table if not exists pings as select n from generate_series(1, 100) n'))
+openQueryClient().then((client) => client.query('create table if not exists pings as select n from generate_series(1, 100) n'))
 `
 
 export type SqlResult = { rows?: Record<string, unknown>[]; error?: string; message?: string }
@@ -110,7 +112,7 @@ export type SqlResult = { rows?: Record<string, unknown>[]; error?: string; mess
 /** A deployed squid in its own organization, which runs statements in its database. */
 export type SqlSquid = Org & {
   reference: string
-  /** The URL of its api at the gateway. A GET queries its database: `{pid, rows, connections}`, where `connections` counts those it has opened for such queries. */
+  /** The URL of its api at the gateway. A GET queries its database: `{pid, rows, connections}`, where `connections` is the number of connections that it has opened for such queries. */
   url: string
   /** Runs statements in a new connection. */
   run: (sql: string) => Promise<SqlResult>

@@ -76,7 +76,7 @@ export class KeyedMutex {
 
 /**
  * Maps items with at most `max` calls of `work` at a time. Results are in the order of the items. After a failure no more calls
- * begin; rejects with the first failure when all calls have ended, so that none outlives this one.
+ * begin. Rejects with the first failure, but only when all calls have ended.
  */
 export async function mapConcurrently<T, R>(
   items: readonly T[],

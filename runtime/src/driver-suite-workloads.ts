@@ -172,8 +172,8 @@ export function workloadTests(suite: Suite): void {
         await directory.endpoint('org-squid-1', 'api', 4000),
       ]
       await suite.host.eventually(async () => expect(await endpoints()).not.toContain(null))
-      const [expected, ofOther] = await endpoints()
-      expect(ofOther).toEqual(expected)
+      const [expected, remote] = await endpoints()
+      expect(remote).toEqual(expected)
       expect(await directory.endpoint('org-squid-1', 'api', 4001)).toBeNull()
       expect(await directory.endpoint('org-squid-1', 'unknown', 4000)).toBeNull()
       await suite.host.kill()

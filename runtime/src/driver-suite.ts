@@ -25,9 +25,9 @@ export type Behaviour = {
 }
 
 /**
- * What some tests need and not every driver can do.
+ * What some tests need, but not every driver supports.
  * - `movable clock`: tests set the clock with `advance`, and the delays before restarts are exactly 1, 2, 4 … seconds
- * - `usage of ended programs`: usage is known immediately, and still after a program has ended
+ * - `usage of ended programs`: usage is known as soon as a program starts, and remains known after it has ended
  * - `logs of removed programs`: lines of a program can be read after its workload was removed
  * - `missing commands`: a command that does not exist is found before the program starts
  * - `stops programs`: `close('stop')` is allowed
@@ -165,9 +165,9 @@ function openSuite(open: () => Promise<Harness>) {
     if (reason !== undefined) skip(`${capability}: ${reason}`)
   }
 
-  /** Waits until the runtime observes no container that `isOf` matches. */
-  const untilRemoved = (isOf: (observation: Observation) => boolean): Promise<void> =>
-    host.eventually(async () => expect((await host.runtime.observe()).filter(isOf)).toEqual([]))
+  /** Waits until the runtime observes no container for which `matches` returns true. */
+  const untilRemoved = (matches: (observation: Observation) => boolean): Promise<void> =>
+    host.eventually(async () => expect((await host.runtime.observe()).filter(matches)).toEqual([]))
 
   return {
     need,

@@ -168,9 +168,9 @@ export interface Runtime {
   observe(): Promise<Observation[]>
 
   /**
-   * Reports a workload that the caller applied last, from its own records, without applying it again. Called after `start`. A host
-   * that was restored may have an earlier desired state of an `on-failure` container; `observe` then lacks it until the next `apply`.
-   * Missing in drivers whose host cannot be restored without the caller.
+   * Passes a workload from the caller's records, as the caller last applied it, without applying it again. Called after `start`. A
+   * host that was restored from a backup may have an earlier desired state of an `on-failure` container; `observe` then lacks the
+   * container until the next `apply`. Missing in drivers whose hosts are restored only together with the caller's records.
    */
   recall?(workload: Workload): void
 

@@ -26,7 +26,7 @@ const openAccountMenu = async (page: Page) => {
   await page.getByRole('button', { name: 'Account of' }).click()
   await page.locator(menu).waitFor()
 }
-/** An expression that enters a text into the search field, as one key does. */
+/** Returns an expression that enters a text into the search field, as one keystroke does. */
 const type = (text: string) => `(() => {
   const field = document.querySelector('main input[type=search]')
   Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, ${JSON.stringify(text)})

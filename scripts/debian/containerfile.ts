@@ -3,12 +3,12 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../root.ts'
 
-/** What starts in a container of an image. */
+/** The command that a container of an image runs, with its environment and volumes. */
 export type ImageConfig = { env: Record<string, string>; args: string[]; volumes: string[] }
 
 /**
- * Does what deploy/Containerfile says in a folder with the files of its base image, without Docker. `context`: the folder with `dist/`.
- * @throws Error with the output of a command that fails, or if the Containerfile has another instruction than those below
+ * Applies deploy/Containerfile to a folder with the files of its base image, without Docker. `context`: the folder with `dist/`.
+ * @throws Error with the output of a command that fails, or if this function does not support an instruction of the Containerfile
  */
 export function buildFromContainerfile(folder: string, context: string): ImageConfig {
   const text = readFileSync(join(root, 'deploy/Containerfile'), 'utf8')

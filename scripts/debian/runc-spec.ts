@@ -31,7 +31,7 @@ const maskedPaths = [
 ]
 const readonlyPaths = ['bus', 'fs', 'irq', 'sys', 'sysrq-trigger'].map((name) => `/proc/${name}`)
 
-/** Returns the configuration of a container for runc, which Docker would make of this image and this service. */
+/** Returns the configuration of a container for runc that Docker would create from this image and this service. */
 export function containerSpec({ image, service, files, volume, networkPath, cgroup }: Options): object {
   if (!service.security_opt.includes('seccomp=unconfined'))
     throw new Error('compose.yaml has a system call filter, which this container lacks.')

@@ -62,7 +62,9 @@ export async function upgrade({ backsUpFirst, isDry, maxStartMs, print }: Upgrad
     previousProblem === null
       ? `Version ${previousVersion} runs again.`
       : `Version ${previousVersion}: ${previousProblem}`
-  throw new Error(`Version ${version} was not installed. ${problem} ${state}\nThe end of its log:\n${log}`)
+  throw new Error(
+    `Version ${version} was not installed. ${problem} ${state}\nThe end of the log of ${version}:\n${log}`,
+  )
 }
 
 /** Stops the server, and starts this version. Returns null, or a sentence about why it does not work. */

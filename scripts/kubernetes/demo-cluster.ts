@@ -34,13 +34,13 @@ export type DemoCluster = {
  */
 export async function startDemoCluster(chainPort: number): Promise<DemoCluster> {
   await using cleanup = new AsyncDisposableStack()
-  const left: string[] = []
-  cleanup.defer(() => void left.push(...closeTestCluster()))
+  const leftovers: string[] = []
+  cleanup.defer(() => void leftovers.push(...closeTestCluster()))
   const cluster = await openTestCluster()
   if ('missing' in cluster) throw new Error(cluster.missing)
-  const names = { ...process.env, ...cluster.env }
-  const [host = '', kubeconfig = ''] = [names['SHOAL_TEST_HOST_ADDRESS'], names['SHOAL_TEST_KUBECONFIG']]
-  const [program = 'kubectl', ...first] = (names['SHOAL_TEST_KUBECTL'] ?? 'kubectl').split(' ')
+  const variables = { ...process.env, ...cluster.env }
+  const [host = '', kubeconfig = ''] = [variables['SHOAL_TEST_HOST_ADDRESS'], variables['SHOAL_TEST_KUBECONFIG']]
+  const [program = 'kubectl', ...first] = (variables['SHOAL_TEST_KUBECTL'] ?? 'kubectl').split(' ')
   const kubectl = async (...args: string[]) => {
     const { stdout } = await execute(program, [...first, '--request-timeout=60s', ...args], {
       env: { ...process.env, KUBECONFIG: kubeconfig },
@@ -73,9 +73,9 @@ export async function startDemoCluster(chainPort: number): Promise<DemoCluster> 
   const repository = `demo-${randomBytes(4).toString('hex')}`
   /** Returns the demo's pods, as lists of namespace, container, node and image. */
   const pods = async () => {
-    const notation =
+    const podFields =
       '{.metadata.namespace} {.metadata.annotations.shoal\\.dev/container} {.spec.nodeName} {.spec.containers[0].image}'
-    const path = `jsonpath={range .items[?(@.status.phase=="Running")]}${notation}{"\\n"}{end}`
+    const path = `jsonpath={range .items[?(@.status.phase=="Running")]}${podFields}{"\\n"}{end}`
     const output = await kubectl('get', 'pods', '-A', '-l', workloads, '-o', path)
     return output
       .split('\n')
@@ -99,7 +99,7 @@ export async function startDemoCluster(chainPort: number): Promise<DemoCluster> 
       SHOAL_KUBECONFIG: kubeconfig,
       SHOAL_KUBE_GATEWAYS: host,
       SHOAL_KUBE_CPU_RATIO: '0.1',
-      SHOAL_REGISTRY: `http://${names['SHOAL_TEST_REGISTRY']}/${repository}`,
+      SHOAL_REGISTRY: `http://${variables['SHOAL_TEST_REGISTRY']}/${repository}`,
       SHOAL_SQUIDS_DATABASE_URL: database.href,
       SHOAL_NETWORK_ALLOW: chain,
       SHOAL_ON_EXIT: 'keep',
@@ -118,7 +118,7 @@ export async function startDemoCluster(chainPort: number): Promise<DemoCluster> 
     },
     async end() {
       await ending.disposeAsync()
-      return left
+      return leftovers
     },
   }
 }

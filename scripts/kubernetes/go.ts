@@ -25,13 +25,13 @@ export const cachedProgram = (hash: Hash, name: string): string =>
  */
 export async function buildOnce(
   program: string,
-  doing: string,
+  activity: string,
   build: (unfinished: string) => Promise<void>,
 ): Promise<void> {
   const folder = dirname(program)
   const now = new Date()
   if (existsSync(program)) return utimesSync(folder, now, now)
-  await withProgress(doing, () => fillOnce(folder, (unfinished) => build(unfinished).then(() => true)))
+  await withProgress(activity, () => fillOnce(folder, (unfinished) => build(unfinished).then(() => true)))
 }
 
 type GoBuild = {

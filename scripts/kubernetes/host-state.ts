@@ -13,7 +13,7 @@ const unstable =
   /^(kernel\/(random|ns_last_pid|pty\/nr|perf|sched_domain)|fs\/(dentry-state|inode|file-nr|aio-nr|quota)|net\/netfilter\/nf_conntrack_count|vm\/stat|net\/ipv[46]\/(conf|neigh)\/(?!all|default))/
 
 /** Matches objects of Shoal servers, browsers and Postgres, which may run at the same time as the cluster. */
-const ofOthers =
+const ownedByOthers =
   /shoal-(db-)?[0-9a-f]{10}|\bsh?[0-9a-f]{8,}|\bshl\w+|inet shoal-\d+|\btestbed\b|pasta|overlay \/tmp|postgres|\/tmp\/s[ht]-/
 
 /** Reads the state of the host, except for what a Shoal that runs at the same time creates and removes. */
@@ -33,7 +33,7 @@ export function readHostState(): HostState {
   return new Map(
     Object.entries(state).map(([kind, found]) => [
       kind,
-      new Set(found.filter((line) => line !== '' && !ofOthers.test(line))),
+      new Set(found.filter((line) => line !== '' && !ownedByOthers.test(line))),
     ]),
   )
 }

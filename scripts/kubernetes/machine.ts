@@ -124,7 +124,10 @@ export function processesOfMachines(): number[] {
   )
 }
 
-/** Returns the id of the first process of the machine `name`, which ends last, on this host. @throws if this host has no such machine */
+/**
+ * Returns the process id on this host of the first process of the machine `name`, which ends last.
+ * @throws if this host has no such machine
+ */
 export function firstProcessOf(name: string): number {
   const isFirst = (pid: number) =>
     readProc(pid, 'environ').split('\0').includes(`${mark}=${name}`) &&

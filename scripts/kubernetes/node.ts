@@ -4,7 +4,7 @@ import { registryAddress } from './control-plane.ts'
 import { type Machine, insideDebian, insideKube, insideNode, insidePki, pauseSync } from './machine.ts'
 import type { NodeAddresses } from './network.ts'
 
-/** The image of `test/kube/pod`, which also holds the namespaces of each pod. */
+/** The image of `test/kube/pod`. It is also the pause image, whose container keeps the namespaces of a pod. */
 export const podImage = `${registryAddress}/shoal/pod:1`
 
 const containerdSocket = '/run/containerd/containerd.sock'

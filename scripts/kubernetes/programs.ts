@@ -4,14 +4,14 @@ import { dirname, join } from 'node:path'
 import { root } from '../root.ts'
 import { buildOnce, cachedProgram, goBuild, missingGo } from './go.ts'
 
-/** Paths of the programs built from `test/kube`: `kube` is every part of Kubernetes, `pod` the program of the cluster's image. */
+/** Paths of the programs built from `test/kube`: `kube` contains every part of Kubernetes; `pod` is the program of the cluster's image. */
 export type Programs = { kube: string; pod: string }
 
 const sourceFolder = join(root, 'test/kube')
 /** Programs that have not been used for this time are deleted from the cache. */
 const unusedMs = 7 * 24 * 60 * 60 * 1000
 
-/** Returns why the programs are not in the cache and cannot be built; null if they are or can be. */
+/** Returns why the programs cannot be built; null if they can, or if they are already in the cache. */
 export async function missingPrograms(): Promise<string | null> {
   return existsSync(cachedPrograms().kube) ? null : missingGo()
 }

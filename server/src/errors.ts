@@ -38,4 +38,5 @@ export function tooManyRequests(retryAfterMs: number, advice = 'and try again'):
   return Object.assign(new Refusal(429, 'TOO_MANY_REQUESTS', message), { retryAfterMs })
 }
 
-const waitText = (ms: number) => (ms > 90_000 ? `${Math.ceil(ms / 60_000)} minutes` : `${Math.ceil(ms / 1000)} seconds`)
+const waitText = (ms: number) =>
+  ms > 90_000 ? `${Math.ceil(ms / 60_000)} minutes` : ms > 1000 ? `${Math.ceil(ms / 1000)} seconds` : 'one second'

@@ -90,16 +90,16 @@ test.each([
 test('a drain completes requests in progress and the next request of an active connection, then closes the connections', async () => {
   const responses: ServerResponse[] = []
   const listener = await startListener((_, res) => void responses.push(res))
-  const [busyClient, keptClient] = [createClient(listener), createClient(listener)]
+  const [busyClient, keepAliveClient] = [createClient(listener), createClient(listener)]
   const inProgress = busyClient()
-  const firstResponse = keptClient()
+  const firstResponse = keepAliveClient()
   await until(() => expect(responses).toHaveLength(2))
   responses[1]?.end('before')
   expect(await firstResponse).toMatchObject({ body: 'before', connection: 'keep-alive' })
 
   const drained = listener.drain(10_000)
   await until(() => expectRefused(listener))
-  const nextResponse = keptClient()
+  const nextResponse = keepAliveClient()
   await until(() => expect(responses).toHaveLength(3))
   responses[0]?.end('was in progress')
   responses[2]?.end('arrived during the drain')
@@ -138,7 +138,7 @@ test('a listener on 127.0.0.1 also listens on ::1, and fails if another program 
   await once(other.listen({ port: 0, host: '::1', ipv6Only: true }), 'listening')
   const { port } = other.address() as AddressInfo
   await expect(listen(port, '127.0.0.1')).rejects.toMatchObject({ code: 'EADDRINUSE', address: '::1' })
-  // The first address is free again.
+  // The failed call no longer listens on 127.0.0.1.
   await once(connect(port, '::1'), 'connect')
   await expectRefused({ port } as Listener)
   other.closeAllConnections()

@@ -80,7 +80,7 @@ export async function listen(port: number, host: string | undefined, layer?: Con
         layer.accept(socket, toHttp1, (req, res) => handlers.request(req, res))
       }
     : toHttp1
-  // An HTTP server that does not listen enforces its timeouts from this event on.
+  // An HTTP server that does not listen enforces its timeouts only after this event.
   if (layer) server.emit('listening')
   const netServer = layer ? new NetServer(accept) : server
   await new Promise<void>((done, failed) => {
@@ -145,7 +145,7 @@ export async function listen(port: number, host: string | undefined, layer?: Con
       const deadlineMs = performance.now() + withinMs
       void handlers.closeUpgraded?.()
       while (connections.size + (layer?.openConnections() ?? 0) > 0 && performance.now() < deadlineMs) {
-        // Until then, a load balancer that cannot open new connections still uses its existing ones.
+        // Idle connections stay open at first: a load balancer that cannot open new ones still uses them.
         if (performance.now() - startedMs > maxInUseMs) closeIdle()
         await new Promise((done) => setTimeout(done, pollMs))
       }

@@ -186,7 +186,7 @@ const operatorErrors = [
 /** Describes an error to the operator, with a stack trace only if the error is a defect of Shoal. */
 function describeError(error: unknown): string {
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
-    return `${error.message}\nIs Shoal already running? Otherwise, set SHOAL_PORT and SHOAL_GATEWAY_PORT to free ports.`
+    return `${error.message}\nIs Shoal already running? Otherwise, set the setting of this port (SHOAL_PORT, SHOAL_GATEWAY_PORT, SHOAL_HEALTH_PORT, SHOAL_TLS_PORT or SHOAL_TLS_REDIRECT_PORT) to a free port.`
   if (isAddressError(error))
     return `${error.message}\nIs SHOAL_HOST an address of this machine, and may this user listen on its ports?`
   if (error instanceof Error && operatorErrors.some((kind) => error instanceof kind)) return error.message

@@ -36,7 +36,7 @@ export function recordResponse(): boolean {
   return wasDisconnected
 }
 
-/** Records that a request got no response. */
+/** Records a request that failed because the server is unreachable (`isUnreachable`). */
 export function recordFailure(nowMs = Date.now()): void {
   if (outage && nowMs - outage.lastMs < burstMs) return
   outage = { failures: (outage?.failures ?? 0) + 1, sinceMs: outage?.sinceMs ?? nowMs, lastMs: nowMs }

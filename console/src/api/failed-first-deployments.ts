@@ -22,8 +22,8 @@ function newestByReference(deployments: readonly Deployment[]): Map<string, Depl
 }
 
 /**
- * The failed first deployment of a version that does not exist, which the caller has checked; null if the newest deployment of this
- * reference is not a failed deploy. `deployments` must be ordered newest first.
+ * The failed first deployment of a version; null if the newest deployment of this reference is not a failed deploy. The caller must have
+ * checked that the version does not exist. `deployments` must be ordered newest first.
  */
 export function failedFirstDeploymentOf(deployments: readonly Deployment[], reference: string): Deployment | null {
   const newest = newestByReference(deployments).get(reference)

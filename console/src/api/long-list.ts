@@ -8,7 +8,7 @@ type CachedList<T> = { data: T[] | undefined; isInvalidated: boolean } | undefin
 
 /**
  * Creates a function that reads one list. Of a long list, the function fetches only the rows on screen, and all rows once a minute or
- * after a change, because most rows are off screen, and each row costs the server and the page time.
+ * after a change, because most rows are off screen, and each fetched row takes time on the server and in the page.
  */
 export function createListReader<T extends Row>(nowMs: () => number = Date.now) {
   let fullFetchedAtMs = 0

@@ -29,9 +29,9 @@ export const lazyPage: typeof lazyRouteComponent = (load, exportName) =>
   )
 
 /**
- * Waits until the server responds, then calls `retry`. When it is called again within `retryWindowMs` because the retry failed, it reloads
- * the tab, at most once per `minReloadIntervalMs`: the server has a newer build, or the browser has cached the failure. Returns a function
- * that stops waiting.
+ * Waits until the server responds, then calls `retry`. A second call within `retryWindowMs` after that means that the retry failed: the
+ * server has a newer build, or the browser has cached the failure. It reloads the tab instead, at most once per `minReloadIntervalMs`.
+ * Returns a function that stops waiting.
  */
 export function recoverMissingCode(retry: () => void): () => void {
   let isWaiting = true

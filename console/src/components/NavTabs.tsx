@@ -19,7 +19,7 @@ function showCurrent(list: HTMLElement): void {
   if (tab && tab.left < box.left) list.scrollLeft -= box.left - tab.left
 }
 
-/** Tabs that are links to pages. The first tab is current only on its own page, every other one on the pages below its page, too. */
+/** Tabs that are links to pages. The first tab is current only on its own page; the others also on the pages below their pages. */
 export function NavTabs({ label, tabs }: { label: string; tabs: readonly NavTab[] }) {
   const list = useRef<HTMLElement>(null)
   const path = useRouterState({ select: ({ location }) => location.pathname })

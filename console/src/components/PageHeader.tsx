@@ -43,7 +43,7 @@ let isFirstPage = true
 
 /**
  * Announces the opened page to screen readers. Moves the focus to its heading if the element that had the focus
- * no longer exists, so that the keyboard continues at the top of the page.
+ * no longer exists, so that keyboard navigation continues at the top of the page.
  */
 function useAnnouncement(title: string, heading: RefObject<HTMLElement | null>): void {
   useEffect(() => {

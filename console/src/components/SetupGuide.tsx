@@ -35,7 +35,7 @@ export function SetupGuide({ recipes }: { recipes: readonly Recipe[] }) {
     <Card title="Setup guidance">
       <div className="px-3.5 pt-1.5 pb-3.5">
         <Suspense fallback={<Skeleton className="h-42 w-full" />}>
-          <Tabs label="Ways to use it" tabs={tabs} />
+          <Tabs label="Ways to use the URL" tabs={tabs} />
         </Suspense>
       </div>
     </Card>

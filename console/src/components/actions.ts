@@ -15,7 +15,7 @@ export type ActionOn<S, C> = {
   section?: Action['section']
   hint?: (subject: S, context: C) => Action['hint']
   isDanger?: boolean
-  /** To users without this permission, the action is disabled, with the reason. */
+  /** For users without this permission, the action is disabled, with the reason. */
   permission?: Permission
   /** Whether the subject has the action at all; by default, it does. */
   appliesTo?: (subject: S, context: C) => boolean

@@ -22,7 +22,7 @@ const requested = createStore<ConfirmRequest | null>(null)
 
 /** Opens the confirmation dialog, which runs the action if the user confirms. */
 export const confirm = (request: ConfirmRequest): void => requested.set(request)
-/** Closes the confirmation dialog without a callback. */
+/** Closes the confirmation dialog without calling a callback. */
 export const closeConfirm = (): void => requested.set(null)
 /** The request that the confirmation dialog shows; null if it is closed. */
 export const useConfirmRequest = requested.use

@@ -7,7 +7,7 @@ export type LocalList<T> = { items: readonly T[]; save: (items: readonly T[]) =>
 
 /** `save` drops further items, so that a list uses little of the browser's storage. */
 const maxItems = 100
-const none: readonly never[] = []
+const noItems: readonly never[] = []
 
 /**
  * Creates a hook for lists in localStorage under `key`. Each user has a separate list for each organization, which survives signing out.
@@ -33,7 +33,7 @@ export function createLocalList<T>(key: string, isItem: (value: unknown) => valu
   }
   return () => {
     const scope = `${useUser().id}/${useOrg().code}`
-    const items = useSyncExternalStore(subscribe, () => read()[scope] ?? none)
+    const items = useSyncExternalStore(subscribe, () => read()[scope] ?? noItems)
     const save = (next: readonly T[]) => {
       localStorage.setItem(key, JSON.stringify({ ...read(), [scope]: next.slice(0, maxItems) }))
       for (const listener of listeners) listener()

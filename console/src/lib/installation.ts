@@ -1,11 +1,11 @@
 /** A setting of the operator, which the server writes into a meta tag of index.html. Empty if it is missing. */
-function meta(name: string): string {
+function readMeta(name: string): string {
   return document.querySelector<HTMLMetaElement>(`meta[name="shoal:${name}"]`)?.content ?? ''
 }
 
-export const documentationUrl = (): string => meta('documentation')
-export const supportEmail = (): string => meta('support')
-export const termsUrl = (): string => meta('terms')
-export const privacyUrl = (): string => meta('privacy')
+export const documentationUrl = (): string => readMeta('documentation')
+export const supportEmail = (): string => readMeta('support')
+export const termsUrl = (): string => readMeta('terms')
+export const privacyUrl = (): string => readMeta('privacy')
 /** The address of Sentry for error reports; empty if error reporting is off. */
-export const sentryDsn = (): string => meta('sentry')
+export const sentryDsn = (): string => readMeta('sentry')

@@ -7,7 +7,7 @@ export const isMissingCode = (error: unknown): boolean =>
   /dynamically imported module|Importing a module script failed|Unable to preload CSS/.test(error.message)
 
 /**
- * After a failure, the code of a part is not loaded again for this time: React renders the part again before it shows the error, and
+ * After a failure, the code of a part is not loaded again for this long: React renders the part again before it shows the error, and
  * would load the code again immediately.
  */
 const failedMs = 1000

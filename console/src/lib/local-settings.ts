@@ -38,7 +38,7 @@ const isValid: { [K in keyof LocalSettings]: (value: unknown) => value is LocalS
 }
 
 /** Settings that are stored as plain text, not as JSON. */
-const texts: string[] = ['user_token', 'userOrgCode', 'theme']
+const textKeys: string[] = ['user_token', 'userOrgCode', 'theme']
 
 /** Settings that a logout keeps. */
 const keptOnLogout = ['theme', 'singleKeys']
@@ -49,7 +49,7 @@ const listeners = new Set<() => void>()
 export function getSetting<K extends keyof LocalSettings>(key: K): LocalSettings[K] {
   const text = localStorage.getItem(key)
   if (text === null) return defaults[key]
-  const value = texts.includes(key) ? text : parseJson(text)
+  const value = textKeys.includes(key) ? text : parseJson(text)
   return isValid[key](value) ? value : defaults[key]
 }
 

@@ -117,9 +117,9 @@ test('an added webhook receives a test notification, and the secret and code fro
   await channel('On-call').getByText('Nothing sent yet').waitFor()
   await channel('On-call').getByRole('button', { name: 'Test On-call' }).click()
   await channel('On-call').getByText('The test was delivered: HTTP 204').waitFor()
-  const [test] = receiver.received
-  expect(test && isFromShoal(secret, test.headers, test.body)).toBe(true)
-  expect(test && isFromShoal(secret, test.headers, `${test.body} `)).toBe(false)
+  const [received] = receiver.received
+  expect(received && isFromShoal(secret, received.headers, received.body)).toBe(true)
+  expect(received && isFromShoal(secret, received.headers, `${received.body} `)).toBe(false)
 
   receiver.respondWith(503)
   await channel('On-call').getByRole('button', { name: 'Test On-call' }).click()
@@ -254,8 +254,8 @@ test('an administrator mutes an alert, which all members see, and unmutes it', a
   expect(mute).toMatchObject({ kind: 'CRASH_LOOP', squid: { name: 'lending' } })
 
   await open('', viewer)
-  const asViewer = viewer.getByRole('button', { name: 'Unmute Crash loop of lending@v1' })
-  await expect.poll(() => asViewer.getAttribute('aria-description')).toMatch(/^Your role can view squids/)
+  const unmuteAsViewer = viewer.getByRole('button', { name: 'Unmute Crash loop of lending@v1' })
+  await expect.poll(() => unmuteAsViewer.getAttribute('aria-description')).toMatch(/^Your role can view squids/)
 
   await unmute.click()
   await unmute.waitFor({ state: 'detached' })
@@ -269,8 +269,8 @@ test('viewers see rules and channels, and why they cannot change them; the owner
   await expect.poll(() => viewer.getByRole('switch', { name: 'Crash loop' }).isDisabled()).toBe(true)
   await expect.poll(() => viewer.getByLabel('Stalled, threshold in minutes').isDisabled()).toBe(true)
   await open('/channels', viewer)
-  const test = channel('On-call', viewer).getByRole('button', { name: 'Test On-call' })
-  await expect.poll(() => test.getAttribute('aria-description')).toBe(reason)
+  const testButton = channel('On-call', viewer).getByRole('button', { name: 'Test On-call' })
+  await expect.poll(() => testButton.getAttribute('aria-description')).toBe(reason)
 
   const playground = (await deployer.api.orgs.list({})).find(({ limits }) => limits.playground)?.code ?? ''
   await page.goto(`/monitoring/alerts/rules?organization=${playground}`)

@@ -40,7 +40,7 @@ test('over plain HTTP, copy buttons and menus copy, even inside a dialog', async
   // A page in the same browser with a secure origin can read the clipboard.
   const reader = await context.newPage()
   await reader.goto(shoal.url)
-  const copied = async () => {
+  const readClipboard = async () => {
     await reader.bringToFront()
     const text = await reader.evaluate<string>('navigator.clipboard.readText()')
     await page.bringToFront()
@@ -48,10 +48,10 @@ test('over plain HTTP, copy buttons and menus copy, even inside a dialog', async
   }
   await press(page, 'Copy reference')
   await page.getByRole('button', { name: 'Copied' }).waitFor()
-  await expect.poll(() => copied()).toBe('transfers@v1')
+  await expect.poll(() => readClipboard()).toBe('transfers@v1')
   await press(page, 'Copy endpoint')
   await waitForText(page, 'Endpoint copied')
-  await expect.poll(() => copied()).toBe(`${shoal.gatewayUrl}/${code}/transfers@v1/api/graphql`)
+  await expect.poll(() => readClipboard()).toBe(`${shoal.gatewayUrl}/${code}/transfers@v1/api/graphql`)
 
   await page.goto(`/profile/api-tokens/create?organization=${code}`)
   await page.getByLabel('Token name').fill('laptop')
@@ -59,7 +59,7 @@ test('over plain HTTP, copy buttons and menus copy, even inside a dialog', async
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('button', { name: /^Copy/ }).first().click()
   await dialog.getByRole('button', { name: 'Copied' }).waitFor()
-  await expect.poll(() => copied()).toMatch(/^shoal_/)
+  await expect.poll(() => readClipboard()).toMatch(/^shoal_/)
   await context.close()
 })
 

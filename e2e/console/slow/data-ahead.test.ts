@@ -40,7 +40,7 @@ const markFirstRow = `new MutationObserver((_, observer) => {
 
 /**
  * Code that returns the requests that began before the mark, except API requests that began after the response with the rows: the page
- * loads the bars of requests while it draws the first row. It runs in the browser.
+ * loads the bar charts of requests while it draws the first row. It runs in the browser.
  */
 const requestsBeforeFirstRow = `['navigation', 'resource']
   .flatMap((type) => performance.getEntriesByType(type))

@@ -30,7 +30,7 @@ async function search(page: Page, words: string) {
 }
 
 const widths = [390, 1024, 1440]
-/** `npm run test:full` runs axe at every width and in both themes. Otherwise it runs once for each page, and once for the colours of the dark theme, which differs only in them. */
+/** `npm run test:full` runs axe at every width and in both themes. Other runs check each page once in full, and once for its colours in the dark theme, because the themes differ only in colours. */
 const axeWidths = isFull ? widths : [1440]
 
 describe.each(['light', 'dark'] as const)('the documentation in the %s theme', (theme) => {

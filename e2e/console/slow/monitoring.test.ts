@@ -19,7 +19,7 @@ const MIB = 2 ** 20
 const crashes = 2
 const kills = 1
 const sync = { fromBlock: 1000, headBlock: 1e9, headBlocksPerSecond: 1, blocksPerSecond: 500 }
-/** A collocated program may use a fifth of a core. This one needs twice as much, so its CPU is throttled half of the time. */
+/** A collocated program may use a fifth of a core. This program needs twice as much, so its CPU is throttled half of the time. */
 const busy = { cpuCores: 0.4, memoryBytes: 384 * MIB }
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ beforeAll(async () => {
   expect(deployed.map(({ failed }) => failed)).toEqual(['NO', 'NO'])
   // Wait until the crashes have happened and all queries have samples.
   await until(async () => (await sumOf('crashes')) === crashes + kills, 'the API returns all crashes')
-  for (const query of frequent) await until(() => hasCompletePoint(query), `${query} has a complete point`)
+  for (const query of frequentQueries) await until(() => hasCompletePoint(query), `${query} has a complete point`)
   page.on('response', (response) => {
     const query = /\/monitoring\/squids\/(\w+)\?/.exec(response.url())?.[1] as MonitoringQuery | undefined
     if (query && response.ok())
@@ -81,7 +81,7 @@ const parameter = (name: string) => new URL(page.url()).searchParams.getAll(name
 const waitForCharts = (target = page) =>
   expect
     .poll(() => target.getByRole('button', { name: 'Show as a table' }).count())
-    .toBeGreaterThanOrEqual(frequent.length)
+    .toBeGreaterThanOrEqual(frequentQueries.length)
 
 const titles: Record<MonitoringQuery, string> = {
   crashes: 'Crashes',
@@ -95,7 +95,7 @@ const titles: Record<MonitoringQuery, string> = {
 }
 const queries = Object.keys(titles) as MonitoringQuery[]
 /** The queries of all charts except that of databases: Shoal measures databases less often, so the last test waits for that chart. */
-const frequent = queries.filter((query) => query !== 'disk_utilization')
+const frequentQueries = queries.filter((query) => query !== 'disk_utilization')
 
 /** Copies the table of a chart. Returns the cells of each column by its label. */
 async function copyTable(title: string): Promise<Map<string, string[]>> {
@@ -126,7 +126,7 @@ test('the eight charts show the values that the API returns, which match the sim
   await open()
   await waitForCharts()
   await expect.poll(() => page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual(Object.values(titles))
-  for (const query of frequent) {
+  for (const query of frequentQueries) {
     const title = titles[query]
     const heightPx = (await card(title).getByRole('img').boundingBox())?.height
     expect([title, heightPx]).toEqual([title, query === 'crashes' || query === 'oom_kills' ? 200 : 250])
@@ -231,7 +231,7 @@ test('all charts share the crosshair, and the legend isolates a line or links to
   await expect.poll(() => plots().count()).toBeGreaterThanOrEqual(4)
   await page.getByRole('img').first().focus()
   await page.keyboard.press('End')
-  // The page draws a chart only when it is first in the viewport.
+  // The page draws each chart when the chart enters the viewport for the first time.
   await expect.poll(() => times.count()).toBeGreaterThanOrEqual(4)
   expect(new Set(await times.allInnerTexts()).size).toBe(1)
 

@@ -49,7 +49,7 @@ test('after an invitation link, the sign-in pages name the organization and fill
   await context.close()
 })
 
-test('the deploy guide says until the organization is active that deployments are refused', async () => {
+test('until the organization is active, the deploy guide says that deployments are refused', async () => {
   const { page } = boss
   const refusal = page.getByText('Shoal refuses deployments to this organization until a card is added')
   await page.goto(`/squids/deploy?organization=${code}`)

@@ -155,7 +155,7 @@ test('the list of organizations is accessible, sorts on the server and says when
   expect(await accessibilityFlaws(page, 'operator-nothing')).toEqual([])
 })
 
-test('an operator announces a maintenance, for which users see the maintenance screen, and withdraws it', async () => {
+test('an operator announces maintenance, and users see the maintenance screen until the operator withdraws it', async () => {
   await page.goto('/admin')
   await press(page, 'Announce maintenance')
   await page.getByRole('dialog').getByLabel('Message').fill('We replace a disk.')

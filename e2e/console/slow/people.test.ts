@@ -158,7 +158,7 @@ test('the terms dialog blocks the console; closing the dialog signs the user out
   await context.close()
 })
 
-test('the navigation has the links of the settings to documentation and support', async () => {
+test('the navigation has the links to documentation and support from the settings of the installation', async () => {
   const { context, page } = await signInAs(browser, shoal, 'reader@acme.dev')
   await page.goto('/squids')
   const addressOf = (name: string) => page.getByRole('link', { name }).getAttribute('href')
@@ -212,13 +212,13 @@ test('a user who forgot the password sets a new password, which ends the API tok
 test('the sign-in form says when the server cannot be reached or fails', async () => {
   const context = await newUser(browser, shoal)
   const page = await context.newPage()
-  const signIn = '**/api/v1/auth/signin'
+  const signInUrl = '**/api/v1/auth/signin'
   const trySigningIn = () => signInInBrowser(page, { email: 'reader@acme.dev', password })
-  await page.route(signIn, (route) => route.abort())
+  await page.route(signInUrl, (route) => route.abort())
   await trySigningIn()
   await waitForExactText(page, 'Unknown error, please, try once again or choose another method.')
-  await page.unroute(signIn)
-  await page.route(signIn, (route) => route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad</h1>' }))
+  await page.unroute(signInUrl)
+  await page.route(signInUrl, (route) => route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad</h1>' }))
   await trySigningIn()
   await waitForExactText(page, 'Unknown API error. Please try alter')
   expect(await page.evaluate(() => localStorage.getItem('user_token'))).toBeNull()
@@ -344,9 +344,9 @@ test('if the script of Turnstile cannot be loaded, the user can try the bot chec
   await page.route('https://challenges.cloudflare.com/**', (route) => responses.shift()?.(route))
   await page.goto('/signup')
   const submit = page.getByRole('button', { name: 'Create account' })
-  for (const left of [2, 1]) {
+  for (const remaining of [2, 1]) {
     await page.getByText('The bot check could not be loaded.').waitFor()
-    expect(responses).toHaveLength(left)
+    expect(responses).toHaveLength(remaining)
     await expect.poll(() => submit.getAttribute('aria-disabled')).toBe('true')
     await press(page, 'Try again')
   }

@@ -56,14 +56,14 @@ test('pinned squids are at the top of the list in every sort order, even after a
 
 test('saved log filters are available for every version until they are removed', async () => {
   const open = (query = '') => page.goto(`/squids/alpha/v1/logs?organization=${code}${query}`)
-  const menu = () => page.getByRole('button', { name: 'Saved filters' }).click()
+  const openMenu = () => page.getByRole('button', { name: 'Saved filters' }).click()
   await open('&container=eth&search=needle')
   await page.getByRole('row').filter({ hasText: 'a needle' }).waitFor()
-  await menu()
+  await openMenu()
   await page.getByRole('menuitem', { name: 'Save these filters' }).click()
   await page.goto(`/squids/beta/v1/logs?organization=${code}&level=ERROR`)
   await page.getByText('No lines match').waitFor()
-  await menu()
+  await openMenu()
   expect(await seriousFlaws(page)).toEqual([])
   await page.getByRole('menuitem', { name: 'eth · "needle"' }).click()
   await page.getByRole('row').filter({ hasText: 'a needle' }).waitFor()
@@ -73,9 +73,9 @@ test('saved log filters are available for every version until they are removed',
     'needle',
     null,
   ])
-  await menu()
+  await openMenu()
   await page.getByRole('menuitem', { name: 'Remove these filters' }).click()
-  await menu()
+  await openMenu()
   await page.getByRole('menuitem', { name: 'Save these filters' }).waitFor()
   await expect.poll(() => page.getByRole('menuitem', { name: 'eth · "needle"' }).count()).toBe(0)
 })

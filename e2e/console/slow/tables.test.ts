@@ -51,7 +51,7 @@ test('a long list with rows of different heights keeps its height, and moves exa
   await page.locator('[data-row="200"]').waitFor()
   for (const loaded of [100, 150, 200]) {
     await page.getByRole('button', { name: 'Show older' }).click()
-    // One more row is the header.
+    // The count includes the header.
     await page.locator(`table[aria-rowcount="${loaded + 1}"]`).waitFor()
   }
   await expect.poll(() => page.locator('[data-row]').count()).toBeLessThan(100)

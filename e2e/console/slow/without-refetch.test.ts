@@ -29,15 +29,15 @@ const open = (path: string) => page.goto(`${path}?organization=${code}`)
 
 /** Runs the action while requests for data of the organization get no response, and then lets all of them continue. */
 async function withoutRefetches(act: () => Promise<void>): Promise<void> {
-  const held: Route[] = []
-  const hold = (route: Route) => (route.request().method() === 'GET' ? void held.push(route) : route.continue())
+  const heldRoutes: Route[] = []
+  const hold = (route: Route) => (route.request().method() === 'GET' ? void heldRoutes.push(route) : route.continue())
   await page.route(`**/api/v1/orgs/${code}/**`, hold)
   try {
     await act()
   } finally {
     await page.unroute(`**/api/v1/orgs/${code}/**`, hold)
     // A request that the page has cancelled in the meantime cannot continue.
-    await Promise.all(held.map((route) => route.continue().catch(() => null)))
+    await Promise.all(heldRoutes.map((route) => route.continue().catch(() => null)))
   }
 }
 

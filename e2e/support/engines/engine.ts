@@ -10,7 +10,7 @@ export type EnginePage = {
   waitFor(target: Target): Promise<void>
   /** Waits until the JavaScript expression `condition` is true in the page. */
   waitUntil(condition: string, description: string): Promise<void>
-  /** Returns the value of a JavaScript expression, which must be JSON. */
+  /** Returns the value of a JavaScript expression, which must be serializable as JSON. */
   evaluate<T>(expression: string): Promise<T>
   /** Returns a picture of the window as PNG. */
   screenshot(): Promise<Buffer>

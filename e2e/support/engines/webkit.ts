@@ -16,8 +16,8 @@ export function missingForWebKit(): string | null {
 }
 
 /**
- * Starts WebKitGTK's browser on a display without a screen, and controls it through its driver, by the W3C protocol WebDriver.
- * `errors` receives uncaught errors that occur after the first page was opened.
+ * Starts WebKitGTK's browser on a virtual display, and controls it through its driver, by the W3C protocol WebDriver. `close` adds to
+ * `errors` the uncaught errors, and the error messages on the console, since the last call of `open`.
  */
 export async function startWebKit(errors: string[]): Promise<Engine> {
   const display = await startDisplay()
@@ -71,7 +71,7 @@ function engineOf({ sessionId, capabilities }: Session, call: Call, errors: stri
   const evaluate = async <T>(expression: string) =>
     (await send('POST', '/execute/sync', { script: `return ${expression}`, args: [] })) as T
   const collectErrors = async () => errors.push(...(await evaluate<string[]>('(window.errorsOfPage ?? []).splice(0)')))
-  /** Returns the path of the element in the protocol, when the page has it. */
+  /** Waits until the page has the element, and returns the path of the element in the protocol. */
   const find = async (expression: string, description: string) => {
     const element = await until(() => evaluate<Record<string, string> | null>(expression), description)
     return `/element/${Object.values(element)[0]}`
@@ -125,7 +125,7 @@ async function isRunning(call: Call): Promise<boolean> {
   }
 }
 
-/** Starts an X server without a screen that listens only on a Unix socket. It selects its number, and reports it on file descriptor 3. */
+/** Starts an X server with a virtual screen that listens only on a Unix socket. It selects the number of its display, and reports the number on file descriptor 3. */
 async function startDisplay(): Promise<{ name: string; child: ChildProcess }> {
   const args = ['-displayfd', '3', '-nolisten', 'tcp', '-screen', '0', '1280x1024x24']
   const child = spawn('/usr/bin/Xvfb', args, { detached: true, stdio: ['ignore', 'ignore', 'ignore', 'pipe'] })

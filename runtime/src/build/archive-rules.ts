@@ -13,8 +13,8 @@ const MAX_PATH_BYTES = 1024
 const MAX_DEPTH = 64
 /** Linux, too, stops after this number of links. */
 const MAX_LINKS = 40
-const FILES = new Set(['File', 'OldFile', 'ContiguousFile'])
-const LINKS = new Set(['Link', 'SymbolicLink'])
+const FILE_TYPES = new Set(['File', 'OldFile', 'ContiguousFile'])
+const LINK_TYPES = new Set(['Link', 'SymbolicLink'])
 
 /** Removes `./`, double and trailing slashes from a path; returns an empty string for the root of the archive. */
 export function plainPath(path: string): string {
@@ -33,10 +33,10 @@ export function rejectionReason(entry: ArchiveEntry): string | null {
   if (path === '') {
     return entry.type === 'Directory' ? null : 'The root of the archive is not a folder'
   }
-  if (entry.type === 'Directory' || FILES.has(entry.type)) {
+  if (entry.type === 'Directory' || FILE_TYPES.has(entry.type)) {
     return null
   }
-  if (!LINKS.has(entry.type)) {
+  if (!LINK_TYPES.has(entry.type)) {
     return `${name} is a ${entryTypeName(entry.type)}; a squid may contain only files, folders and links`
   }
   return linkRejectionReason(path, entry.type === 'Link' ? 'hard link' : 'link', entry.linkpath ?? '')
@@ -67,8 +67,8 @@ function pathRejectionReason(path: string): string | null {
 
 function linkRejectionReason(path: string, kind: 'link' | 'hard link', target: string): string | null {
   const from = kind === 'link' ? posix.dirname(path) : '.'
-  const escapes = isAbsolute(target) || posix.normalize(posix.join(from, target)).split('/')[0] === '..'
-  if (escapes) {
+  const isOutside = isAbsolute(target) || posix.normalize(posix.join(from, target)).split('/')[0] === '..'
+  if (isOutside) {
     return escapingLink(path, kind, target)
   }
   return hasInvalidCharacters(target) || Buffer.byteLength(target) > MAX_PATH_BYTES

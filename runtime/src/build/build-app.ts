@@ -16,7 +16,7 @@ import {
   sealInstalled,
   cloneReadOnly,
 } from './dependencies.ts'
-import { cannotUseMount, mountModules } from './module-overlay.ts'
+import { isMountFailure, mountModules } from './module-overlay.ts'
 import { commandsOf, managerEnvironment } from './manager-commands.ts'
 import { buildCommandOf, cacheKeyOf } from './plan-decisions.ts'
 
@@ -83,7 +83,10 @@ async function buildWithCached(
   return await finishApp(work, cached.productionBytes)
 }
 
-/** Runs the build script while the sealed tree `full` is mounted as `node_modules`; if it cannot use a mount, runs it again with a clone. */
+/**
+ * Runs the build script while the sealed tree `full` is mounted as `node_modules`. If the script fails because of the mount, runs it
+ * again with a clone.
+ */
 async function runMounted(
   plan: BuildPlan,
   work: BuildWorkspace,
@@ -95,7 +98,7 @@ async function runMounted(
     await runBuildScript(plan, work)
     return await unmount()
   } catch (error) {
-    if (!cannotUseMount(error)) {
+    if (!isMountFailure(error)) {
       throw error
     }
   }
@@ -140,7 +143,7 @@ async function buildAndCache(
 /** Returns the folder of the production tree, which becomes the image's `node_modules`. */
 const imageModulesDir = (dirs: WorkDirs) => join(dirs.results, 'image-modules')
 
-/** Replaces the build's `node_modules` with the production tree. */
+/** Seals the app with the production tree in place of the build's `node_modules`, and moves it to the results. */
 async function finishApp({ run, dirs }: BuildWorkspace, productionBytes: number): Promise<SealedApp> {
   await moveAway(join(dirs.app, 'node_modules'), join(dirs.dir, 'build-modules'))
   const bytes = await sealResult(run, dirs.app)

@@ -9,7 +9,7 @@ import { walk } from './tree.ts'
 
 /**
  * Caches the sealed dependency trees and the package manager downloads of each tenant's builds. Tenants do not share entries,
- * since install scripts are untrusted and could plant files.
+ * since install scripts are untrusted and could plant files. `full` includes development dependencies, `production` does not.
  *
  *   <dir>/<hash of the tenant>/deps/<key>/{full,production,entry.json}   owned by the server, not readable by others
  *   <dir>/<hash of the tenant>/downloads/{files,entry.json}              `files` is owned by the build user

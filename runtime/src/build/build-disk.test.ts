@@ -14,7 +14,7 @@ const NPM = { ...TINY, ...LOCKFILES.npm }
 const isRoot = process.getuid?.() === 0
 const limits = { ...LIMITS, diskBytes: 128 * MIB }
 
-/** A command that writes files of 20 MiB to a folder. */
+/** A command that writes files of 20 MiB. `folder`: a JavaScript expression. */
 const fill = (folder: string, files: number): string[] => [
   'node',
   '-e',

@@ -31,14 +31,14 @@ export class BuildLog {
     const tail: string[] = []
     const onLine = (text: string) => {
       // Truncated first, since stripping takes quadratic time.
-      const cut = text.slice(0, MAX_LINE_CHARACTERS)
-      const line = stripVTControlCharacters(cut)
+      const truncated = text.slice(0, MAX_LINE_CHARACTERS)
+      const line = stripVTControlCharacters(truncated)
       tail.push(line)
       if (tail.length > TAIL_LINES) {
         tail.shift()
       }
       if (!isQuiet) {
-        this.#output(line, keepColours(cut))
+        this.#output(line, keepColours(truncated))
       }
     }
     return { onLine, tail }

@@ -111,11 +111,11 @@ async function fillWorkspace(
 /** The folder of `results` on which the disk of a build is mounted. */
 const DISK_FOLDER = 'disk'
 
-async function openBuildDisk({ disks }: Host, results: string, bytes: number): Promise<OpenDisk> {
+async function openBuildDisk({ disks: hostDisks }: Host, results: string, bytes: number): Promise<OpenDisk> {
   const dir = join(results, DISK_FOLDER)
   await mkdir(dir, { mode: 0o711 })
-  const limited = bytes === 0 ? unlimitedDisks(0) : disks
-  return await limited.open({ dir, image: join(results, 'disk.img'), bytes })
+  const disks = bytes === 0 ? unlimitedDisks(0) : hostDisks
+  return await disks.open({ dir, image: join(results, 'disk.img'), bytes })
 }
 
 /** Returns the environment variables that all programs of a build have, on this host or in a cluster. */

@@ -21,7 +21,7 @@ export type CloneOptions = {
 
 /**
  * Clones the folder `from` to `to`, which must not exist. Keeps symbolic links and modes.
- * @throws when `from` is not a folder: earlier releases cached links with which builds had replaced a folder
+ * @throws when `from` is not a folder: a build may have replaced the folder with a link, and earlier releases cached such links
  */
 export function cloneTree(from: string, to: string, options: CloneOptions): void {
   if (!lstatSync(from).isDirectory()) {
@@ -51,12 +51,12 @@ function cloneFolder(from: string, to: string, relativeDir: string, options: Clo
 }
 
 /** Gives all folders of a tree, and the files that package managers rewrite in place, to the user `uid`. */
-export function ownFolders(folder: string, uid: number, relativeDir = ''): void {
+export function changeOwner(folder: string, uid: number, relativeDir = ''): void {
   lchownSync(folder, uid, uid)
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(relativeDir, entry.name)
     if (entry.isDirectory()) {
-      ownFolders(`${folder}/${entry.name}`, uid, path)
+      changeOwner(`${folder}/${entry.name}`, uid, path)
     } else if (isManagerMetadata(path)) {
       lchownSync(`${folder}/${entry.name}`, uid, uid)
     }

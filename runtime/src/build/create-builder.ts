@@ -33,7 +33,7 @@ export type BuilderOptions = {
   removeAfterMs: number
 }
 
-/** Part of each image's name. Increase it when the builder makes another image of the same source and versions. */
+/** Part of each image's name. Increase it when a change of the builder results in a different image of the same source. */
 const FORMAT = 1
 
 /** Creates a builder whose programs run in `place`. Call `recover` once before the first build. */
@@ -93,7 +93,7 @@ async function withExplainedErrors<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Chooses package manager, Node version and image name, before any program runs. @throws BuildFailure */
+/** Chooses the package manager, the version of Node and the image's name, before any program runs. @throws BuildFailure */
 async function makePlan(request: BuildRequest, trees: SourceTrees, toolchain: Toolchain): Promise<BuildPlan> {
   const { tenant, installCommand, buildCommand, packageManager } = request
   const { root, unpacked } = await trees.find(request.key)

@@ -166,8 +166,8 @@ export function asFailure(error: unknown): unknown {
     return invalid(`The archive contains the same path twice (${messageWithoutPaths(error)})`)
   }
   const isFromTar = 'tarCode' in error
-  const isDisk = isFromTar && /^E[A-Z]+$/.test(code) && code !== 'ENOENT'
-  return isFromTar && !isDisk ? invalid(`The archive cannot be unpacked (${messageWithoutPaths(error)})`) : error
+  const isDiskError = isFromTar && /^E[A-Z]+$/.test(code) && code !== 'ENOENT'
+  return isFromTar && !isDiskError ? invalid(`The archive cannot be unpacked (${messageWithoutPaths(error)})`) : error
 }
 
 /** Removes paths of this host from the message. */

@@ -7,10 +7,10 @@ export type ListedFile = { path: string; bytes: number; sha256: string; text: st
 export type FileList = { files: ListedFile[]; isComplete: boolean }
 
 /**
- * Limits of a list. `paths`: characters of all paths; `text`: bytes of one text; `sources`, `otherTexts`: bytes of all texts of that
+ * Limits of a list. `pathCharacters`: of all paths; `text`: bytes of one text; `sources`, `otherTexts`: bytes of all texts of that
  * kind.
  */
-const limits = { files: 2000, paths: 200_000, text: 64 * 1024, sources: 768 * 1024, otherTexts: 256 * 1024 }
+const limits = { files: 2000, pathCharacters: 200_000, text: 64 * 1024, sources: 768 * 1024, otherTexts: 256 * 1024 }
 
 const SOURCE = /(?:^|\/)package\.json$|\.(?:[cm]?[jt]sx?|ya?ml|graphql|gql|sql|sh)$/
 const OTHER_TEXT = /\.(?:json|md|toml|txt|html|css)$|(?:^|\/)(?:Dockerfile|\.[a-z]+ignore|\.[a-z]+rc)$/
@@ -21,13 +21,13 @@ const WITHOUT_TEXT =
 /** Collects the files of an archive with their hashes, and the texts of sources, for a comparison with another deployment. */
 export class FileLister {
   readonly list: FileList = { files: [], isComplete: true }
-  #paths = 0
+  #pathCharacters = 0
   #remainingBytes = { sources: limits.sources, otherTexts: limits.otherTexts }
 
   /** Returns two functions, to call for each chunk of the file and at its end; null if the list omits the file. */
   open(path: string, bytes: number): { add: (chunk: Buffer) => void; close: () => void } | null {
-    this.#paths += path.length
-    if (this.list.files.length >= limits.files || this.#paths > limits.paths) {
+    this.#pathCharacters += path.length
+    if (this.list.files.length >= limits.files || this.#pathCharacters > limits.pathCharacters) {
       this.list.isComplete = false
       return null
     }

@@ -163,10 +163,10 @@ function attacks(random: Random, n: number): Attack[] {
     several('long name', [longName('n'.repeat(pick([256, 300, 5_000, 200_000]))), file(name)], 'nnnn'),
     several('long path', [longName(`${'p'.repeat(200)}/`.repeat(pick([6, 30]))), file(name)], 'pppp'),
     several('deep folders', [longName('d/'.repeat(pick([65, 200, 500]))), file(name)], 'd/d/d'),
-    several('size in a pax header that is too small', [pax({ size: '1' }), file(name, 'x'.repeat(2_000))], null),
-    several('size in a pax header that is too large', [pax({ size: '9999999999' }), file(name)], null),
+    several('pax header with a size that is too small', [pax({ size: '1' }), file(name, 'x'.repeat(2_000))], null),
+    several('pax header with a size that is too large', [pax({ size: '9999999999' }), file(name)], null),
     several(
-      'size in a pax header that is not a number',
+      'pax header with a size that is not a number',
       [pax({ size: pick(['x', '-5', '1e9', 'NaN', '']) }), file(name)],
       null,
     ),

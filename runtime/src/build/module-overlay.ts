@@ -8,10 +8,10 @@ import type { BuildRun } from './build-step.ts'
 import type { WorkDirs } from './build-work.ts'
 
 /**
- * Mounts sealed dependencies as the build's `node_modules`, if the build has a disk of its own and this host can mount overlays. A disk
- * of its own cannot share files with the cache by hard links, and copying them takes longer than many builds. As in a clone, the
- * build's user may add, replace and remove files, but not modify the sealed ones.
- * @returns a function that unmounts them and removes `node_modules`; null if nothing was mounted
+ * Mounts sealed dependencies as the build's `node_modules`, if the build has a separate disk and this host can mount overlays. Files of
+ * the cache cannot be hard-linked to a separate disk, and copying them takes longer than many builds. As in a clone, the build's user
+ * may add, replace and remove files, but not modify the sealed ones.
+ * @returns a function that unmounts the dependencies and removes `node_modules`; null if nothing was mounted
  * @throws when `sealed` is not a folder, see `cloneTree`
  */
 export async function mountModules(
@@ -46,7 +46,7 @@ export async function mountModules(
     await rmdir(target)
     return null
   }
-  await trees.own(target, uid)
+  await trees.changeOwner(target, uid)
   return async () => {
     await runInside('umount', disk.inNamespace(target))
     await rmdir(target)
@@ -54,10 +54,10 @@ export async function mountModules(
 }
 
 /**
- * Whether a build script failed because `node_modules` is a mount point: it cannot be removed or renamed, and files cannot be renamed or
+ * True if a build script failed because `node_modules` is a mount point: it cannot be removed or renamed, and files cannot be renamed or
  * linked from it to other folders.
  */
-export const cannotUseMount = (error: unknown): boolean =>
+export const isMountFailure = (error: unknown): boolean =>
   error instanceof BuildFailure && /\b(EBUSY|EXDEV)\b|resource busy|cross-device/i.test(error.message)
 
 const TIMEOUT_MS = 30_000

@@ -16,8 +16,8 @@ export type NpmConfig = {
 }
 
 /**
- * Reads registry, certificates and proxy from the configuration of the host's npm. Removes credentials from registry and proxy
- * URLs.
+ * Reads the registry, certificates and proxy from the configuration of the host's npm. Removes credentials from the URLs of the
+ * registry and the proxy.
  */
 export async function readNpmConfig(npm: HostNpm): Promise<NpmConfig> {
   const keys = ['registry', 'cafile', 'https-proxy', 'noproxy']

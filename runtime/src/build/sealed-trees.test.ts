@@ -155,7 +155,7 @@ describe('the cache', () => {
       await cache.evictExcess()
       expect(existsSync(cached?.full ?? '')).toBe(true)
     })
-    await cache.withDownloads('acme', await downloader(), async (downloads) => {
+    await cache.withDownloads('acme', await openDownloadsUser(), async (downloads) => {
       await cache.evictExcess()
       expect(existsSync(downloads)).toBe(true)
     })
@@ -167,13 +167,13 @@ describe('the cache', () => {
     expect(await has('other', 'a')).toBe(false)
     const downloads = await Promise.all(
       ['acme', 'other'].map(
-        async (tenant) => await cache.withDownloads(tenant, await downloader(), async (path) => path),
+        async (tenant) => await cache.withDownloads(tenant, await openDownloadsUser(), async (path) => path),
       ),
     )
     expect(new Set(downloads).size).toBe(2)
   })
 
-  const downloader = async () => ({
+  const openDownloadsUser = async () => ({
     uid: null,
     disk: await unlimitedDisks(0).open({ dir, image: '', bytes: 0 }),
     limits: { diskBytes: 0 },

@@ -2,7 +2,8 @@ import type { Unpack } from 'tar'
 
 /**
  * Resolves when tar has closed all files and finished its work in the folder, even after a failure. Call this before the first
- * write; after the last one, call `unpack.end()` and await the promise before you delete the folder. Otherwise tar may still create files in it.
+ * write. After the last write, call `unpack.end()`, and await the promise before you delete the folder; otherwise tar may still
+ * create files in it.
  */
 export function whenClosed(unpack: Unpack): Promise<void> {
   return new Promise((resolve) => {

@@ -5,7 +5,7 @@ import type { CloneOptions } from './clone-tree.ts'
 /** An operation on a whole tree, which may have tens of thousands of files. */
 export type TreeTask =
   | { kind: 'clone'; from: string; to: string; options: CloneOptions }
-  | { kind: 'own'; root: string; uid: number }
+  | { kind: 'changeOwner'; root: string; uid: number }
   | { kind: 'seal'; root: string; uid: number | null }
   | { kind: 'remove'; path: string }
 
@@ -29,9 +29,9 @@ export class TreeTasks {
     await this.#run({ kind: 'clone', from, to, options })
   }
 
-  /** See `ownFolders`. */
-  async own(root: string, uid: number): Promise<void> {
-    await this.#run({ kind: 'own', root, uid })
+  /** See `changeOwner` of `clone-tree.ts`. */
+  async changeOwner(root: string, uid: number): Promise<void> {
+    await this.#run({ kind: 'changeOwner', root, uid })
   }
 
   /** See `sealTree`. Resolves with the total size of the files in bytes. */

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import { BuildFailure } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
-import { cloneTree, ownFolders } from './clone-tree.ts'
+import { cloneTree, changeOwner } from './clone-tree.ts'
 import { sealTree } from './seal-tree.ts'
 import type { TreeResult, TreeTask } from './tree-tasks.ts'
 
@@ -29,8 +29,8 @@ function perform(task: TreeTask): number {
   }
   if (task.kind === 'clone') {
     cloneTree(task.from, task.to, task.options)
-  } else if (task.kind === 'own') {
-    ownFolders(task.root, task.uid)
+  } else if (task.kind === 'changeOwner') {
+    changeOwner(task.root, task.uid)
   } else {
     rmSync(task.path, { recursive: true, force: true, maxRetries: 5 })
   }

@@ -27,15 +27,12 @@ export function baseImageOpener(name: string | null, findCredentials: FindCreden
   const image = parseImageReference(name)
   const client = new RegistryClient(image, findCredentials)
   // Resolved once per process, so that all images that it pushes share one base even if the tag moves.
-  let opened: Promise<BaseImage> | null = null
+  let opened: BaseImage | null = null
   return async (_node, signal) => {
-    opened ??= baseOfRegistry(client, image, signal)
-    try {
-      return await opened
-    } catch (error) {
-      opened = null
-      throw error
-    }
+    if (opened) return opened
+    // Concurrent builds each read it: the end of one build must not affect the others.
+    const read = await baseOfRegistry(client, image, signal)
+    return (opened ??= read)
   }
 }
 

@@ -15,7 +15,6 @@ export type RegistryBuilderOptions = {
   registry: ImageRegistry
   /** What `Image.image` contains: the name in the registry, or the name of the stored image, for a runtime on this host. */
   names: 'stored' | 'in registry'
-
   /** Builds and stores images on this host. */
   builder: Builder
   /** The folder of the builder's images. */

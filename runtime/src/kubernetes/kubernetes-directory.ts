@@ -17,7 +17,7 @@ export type KubernetesDirectoryOptions = {
   log: (message: string) => void
 }
 
-/** Creates a directory that resolves ports to the addresses of pods. It needs only the right to watch pods. */
+/** Creates a directory that resolves ports to the addresses of pods. It needs only the rights to list and watch pods. */
 export function createKubernetesDirectory(options: KubernetesDirectoryOptions): Directory {
   return new KubernetesDirectory(options)
 }

@@ -69,7 +69,7 @@ class KubernetesRuntime implements Runtime {
     this.#tasks = new WorkloadTasks({
       timers: this.#timers,
       log: options.log,
-      reconcile: (workload) => reconcilePrograms(this.#started().client, options, workload),
+      reconcile: (workload) => reconcilePrograms(this.#requireCluster().client, options, workload),
     })
   }
 
@@ -107,11 +107,11 @@ class KubernetesRuntime implements Runtime {
   }
 
   async apply(workload: Workload): Promise<void> {
-    await this.#tenants.within(this.#started().client, workload.tenant, () => this.#apply(workload))
+    await this.#tenants.within(this.#requireCluster().client, workload.tenant, () => this.#apply(workload))
   }
 
   async #apply(workload: Workload): Promise<void> {
-    const { client, state } = this.#started()
+    const { client, state } = this.#requireCluster()
     await this.#untilRemoved(workload)
     await this.#tasks.enqueue(anchorName(workload.id), async () => {
       const desired = desiredStateOf(workload)
@@ -127,11 +127,11 @@ class KubernetesRuntime implements Runtime {
   }
 
   recall(workload: Workload): void {
-    this.#started().state.recall(desiredStateOf(workload))
+    this.#requireCluster().state.recall(desiredStateOf(workload))
   }
 
   async retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void> {
-    const workload = this.#started().state.findById(id)
+    const workload = this.#requireCluster().state.findById(id)
     const observation = workload?.observations().find((candidate) => candidate.container === container)
     const record = workload?.records.get(container)
     if (!workload || !record?.last || observation?.state !== 'finished') return
@@ -147,15 +147,15 @@ class KubernetesRuntime implements Runtime {
   }
 
   async observe(): Promise<Observation[]> {
-    const { state } = this.#started()
-    await state.current()
+    const { state } = this.#requireCluster()
+    await state.reachAll()
     return [...state.workloads].flatMap((workload) => workload.observations())
   }
 
   /** Resolves when the removal of the workload is recorded. Its containers are observed until their pods have ended. */
   async remove(id: WorkloadId): Promise<void> {
-    const { client, state } = this.#started()
-    await state.current()
+    const { client, state } = this.#requireCluster()
+    await state.reachAll()
     const workload = state.findById(id)
     if (!workload) return
     await this.#tasks.enqueue(anchorName(id), async () => {
@@ -165,32 +165,32 @@ class KubernetesRuntime implements Runtime {
   }
 
   async abandon(id: WorkloadId, container: ContainerName): Promise<void> {
-    const { client, state } = this.#started()
-    await state.current()
+    const { client, state } = this.#requireCluster()
+    await state.reachAll()
     const workload = state.findById(id)
     if (workload) await this.#tasks.enqueue(anchorName(id), () => abandonLostPods(client, workload, container))
   }
 
   tenants(): Promise<string[]> {
-    return this.#tenants.list(this.#started().client)
+    return this.#tenants.list(this.#requireCluster().client)
   }
 
   removeTenant(tenant: string): Promise<void> {
-    return this.#tenants.remove(this.#started().client, tenant)
+    return this.#tenants.remove(this.#requireCluster().client, tenant)
   }
 
   usage(): Promise<ContainerUsage[]> {
-    return this.#started().usage.measure()
+    return this.#requireCluster().usage.measure()
   }
 
   logs(from: LogCursor, signal: AbortSignal, admits?: LogAdmission): AsyncIterable<LogBatch> {
-    const { client, state, listener } = this.#started()
+    const { client, state, listener } = this.#requireCluster()
     if (listener === null) return readClusterLogs({ client, state }, from, signal, admits)
     return readCollectedLogs({ listener, state, installation: this.#options.installation }, from, signal, admits)
   }
 
   async tail(id: WorkloadId, container: ContainerName, lines: number): Promise<string[]> {
-    const { client, state } = this.#started()
+    const { client, state } = this.#requireCluster()
     const pod = state.findById(id)?.newestPod(container)
     if (!pod) return []
     return readPodTail(client, pod, container, lines)
@@ -208,7 +208,7 @@ class KubernetesRuntime implements Runtime {
     this.#cluster.client.close()
   }
 
-  #started(): Cluster {
+  #requireCluster(): Cluster {
     if (!this.#cluster) throw new Error('The runtime was not started')
     return this.#cluster
   }
@@ -219,11 +219,11 @@ class KubernetesRuntime implements Runtime {
 
   /** Waits until a removal of the same workload is complete. */
   async #untilRemoved({ tenant, id }: Workload): Promise<void> {
-    const { state } = this.#started()
-    await state.current()
+    const { state } = this.#requireCluster()
+    await state.reachAll()
     while (state.anchorOf(tenant, id)?.metadata.deletionTimestamp !== undefined) {
       await delay(POLL_MS, undefined, { signal: this.#tasks.closing })
-      await state.current()
+      await state.reachAll()
     }
   }
 
@@ -232,7 +232,7 @@ class KubernetesRuntime implements Runtime {
     if (!anchor || !desired) return
     const metadata = { name: anchor.metadata.name, namespace, uid: anchor.metadata.uid }
     const data = { [RUNS]: workload.storedRecords() }
-    await this.#started().client.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }, RUNS_MANAGER)
+    await this.#requireCluster().client.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }, RUNS_MANAGER)
   }
 
   /** Restarts finished containers at the time that `retry` has set. */
@@ -242,7 +242,7 @@ class KubernetesRuntime implements Runtime {
       const restart = async () => {
         const [controller] = workload.controllersOf(container)
         if (controller && workload.records.get(container)?.retry?.at === retry.at)
-          await restartController(this.#started().client, workload, controller)
+          await restartController(this.#requireCluster().client, workload, controller)
       }
       this.#timers.after(Math.max(0, Date.parse(retry.at) - this.#now()), () => this.#tasks.schedule(workload, restart))
     }

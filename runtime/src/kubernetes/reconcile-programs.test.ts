@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../clock.ts'
 import type { Restart } from '../driver.ts'
-import { listResponse, scriptedApiServer } from './client/api-server-harness.ts'
+import { listResponse, startScriptedApiServer } from './client/api-server-harness.ts'
 import { annotations } from './names.ts'
 import type { Job, Pod } from './objects/object-types.ts'
 import { reconcilePrograms, restartController } from './reconcile-programs.ts'
@@ -19,10 +19,10 @@ const metadata = (name: string) => ({
 })
 
 const options = { installation: 'a', cpuRequestRatio: 1, runtimeClass: null, containerDiskBytes: 0 }
-let api: Awaited<ReturnType<typeof scriptedApiServer>>
+let api: Awaited<ReturnType<typeof startScriptedApiServer>>
 let state: WorkloadState
 
-/** The desired state in the cluster: one container, whose Job has this name. */
+/** Sets the desired state in the cluster: one container, whose Job or Deployment has this name. */
 function setDesired(object: string, restart: Restart = 'on-failure') {
   const resources = { cpuCores: 1, memoryBytes: 1 }
   const spec = { name: 'processor', command: ['x'], env: {}, resources, restart, ports: [], stopGraceMs: 1000, object }
@@ -32,8 +32,8 @@ function setDesired(object: string, restart: Restart = 'on-failure') {
 
 const setJob = (name: string, isDeleted = false) => state.setController({ metadata: metadata(name) }, isDeleted)
 
-/** Reconciles; returns the names of the Jobs that were created. */
-async function created(): Promise<string[]> {
+/** Reconciles the programs. Returns the names of the objects that were created. */
+async function reconcile(): Promise<string[]> {
   api.bodies.length = 0
   api.responses.splice(0, Infinity, listResponse(1), (response) => response.end(api.bodies.at(-1)))
   await reconcilePrograms(api.client, options, state)
@@ -44,7 +44,7 @@ async function created(): Promise<string[]> {
 const observedContainers = () => state.observations().map(({ container }) => container)
 
 beforeEach(async () => {
-  api = await scriptedApiServer()
+  api = await startScriptedApiServer()
   state = new WorkloadState('shoal-a-o7', new Nodes(systemClock))
 })
 
@@ -53,14 +53,14 @@ describe('a processor whose Job the cluster has lost', () => {
     setDesired('job-1')
     // As after a restore to a moment between the storage of the desired state and the creation of the Job.
     expect(observedContainers()).toEqual([])
-    expect(await created()).toEqual([])
+    expect(await reconcile()).toEqual([])
     state.permitCreation()
     expect(observedContainers()).toEqual(['processor'])
-    expect(await created()).toEqual(['job-1'])
+    expect(await reconcile()).toEqual(['job-1'])
     setJob('job-1')
     setJob('job-1', true)
     expect(observedContainers()).toEqual([])
-    expect(await created()).toEqual([])
+    expect(await reconcile()).toEqual([])
   })
 
   test('is observed as long as one of its pods exists', async () => {
@@ -81,9 +81,9 @@ describe('a processor whose Job the cluster has lost', () => {
     api.responses.push((response) => response.end('{}'))
     await restartController(api.client, state, job)
     setJob('job-1', true)
-    expect(await created()).toEqual(['job-1'])
+    expect(await reconcile()).toEqual(['job-1'])
     setJob('job-1', true)
-    expect(await created()).toEqual([])
+    expect(await reconcile()).toEqual([])
   })
 })
 
@@ -123,6 +123,6 @@ test.each(['always', 'never'] as const)(
   async (restart) => {
     setDesired('object', restart)
     expect(observedContainers()).toEqual(['processor'])
-    expect(await created()).toEqual(['object'])
+    expect(await reconcile()).toEqual(['object'])
   },
 )

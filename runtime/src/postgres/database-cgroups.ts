@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { rmdirSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { errorCode } from '../error-code.ts'
@@ -30,8 +31,8 @@ export function shareCpuAmongDatabases({ dir, log }: CpuSharingOptions): () => P
     let remaining = new Set<number>()
     while (!closing.signal.aborted) {
       await pause(pollMs, undefined, { signal: closing.signal }).catch(() => undefined)
-      const pids = processesIn(cgroups.main)
-      for (const pid of pids) if (!remaining.has(pid) && !assign(cgroups, pid)) remaining.add(pid)
+      const pids = await processesIn(cgroups.main)
+      for (const pid of pids) if (!remaining.has(pid) && !(await assign(cgroups, pid))) remaining.add(pid)
       remaining = remaining.intersection(new Set(pids))
       if (performance.now() - removedAtMs < removeEmptyMs) continue
       removeEmpty(cgroups)
@@ -51,18 +52,19 @@ export function shareCpuAmongDatabases({ dir, log }: CpuSharingOptions): () => P
 const ownTitle =
   /^postgres: (?:checkpointer|background writer|walwriter|autovacuum launcher|logical replication launcher|io worker|shoal )/
 
-/** Moves a process into the cgroup of its database, if it has one. Returns false if it never will. */
-function assign(cgroups: CpuCgroups, pid: number): boolean {
-  const title = readText(`/proc/${pid}/cmdline`)
-  const cgroup = cgroupFor(cgroups, title)
-  if (cgroup) moveTo(cgroup, pid)
+/** Moves a process into the cgroup of its database, once it has a database. Returns false if it will never have one. */
+async function assign(cgroups: CpuCgroups, pid: number): Promise<boolean> {
+  const title = await readText(`/proc/${pid}/cmdline`)
+  const cgroup = await cgroupFor(cgroups, title)
+  if (cgroup) await moveTo(cgroup, pid)
   return !ownTitle.test(title)
 }
 
-function moveTo(cgroup: string, pid: number): void {
+/** The kernel waits some milliseconds for all CPUs before it moves a process, so synchronous writes would delay all requests to the server. */
+async function moveTo(cgroup: string, pid: number): Promise<void> {
   try {
-    mkdirSync(cgroup, { recursive: true })
-    writeFileSync(join(cgroup, 'cgroup.procs'), String(pid))
+    await mkdir(cgroup, { recursive: true })
+    await writeFile(join(cgroup, 'cgroup.procs'), String(pid))
   } catch (error) {
     // The process has ended, or the cluster was stopped and its cgroups removed.
     if (!['ESRCH', 'ENOENT', 'ENODEV'].includes(errorCode(error) ?? '')) throw error
@@ -74,11 +76,16 @@ function moveTo(cgroup: string, pid: number): void {
  * connection, and `postgres: parallel worker for PID …` for a process that helps one. Null for Shoal's own connections and for
  * processes of the cluster itself.
  */
-function cgroupFor(cgroups: CpuCgroups, title: string): string | null {
+async function cgroupFor(cgroups: CpuCgroups, title: string): Promise<string | null> {
   const leader = /^postgres: parallel worker for PID (\d+)/.exec(title)?.[1]
-  if (leader) return cgroups.ofDatabases().find((cgroup) => processesIn(cgroup).includes(Number(leader))) ?? null
+  if (leader) return findCgroupOf(Number(leader), cgroups)
   const [, role, database] = /^postgres: (\S+) (\w+) [\d.:a-f]+\(\d+\)/.exec(title) ?? []
   return !database || role === 'shoal' ? null : cgroups.ofDatabase(database)
+}
+
+async function findCgroupOf(pid: number, { ofDatabases }: CpuCgroups): Promise<string | null> {
+  for (const cgroup of ofDatabases()) if ((await processesIn(cgroup)).includes(pid)) return cgroup
+  return null
 }
 
 function removeEmpty({ ofDatabases }: CpuCgroups): void {
@@ -91,12 +98,14 @@ function removeEmpty({ ofDatabases }: CpuCgroups): void {
   }
 }
 
-const processesIn = (cgroup: string): number[] =>
-  readText(join(cgroup, 'cgroup.procs')).split('\n').filter(Boolean).map(Number)
+async function processesIn(cgroup: string): Promise<number[]> {
+  const text = await readText(join(cgroup, 'cgroup.procs'))
+  return text.split('\n').filter(Boolean).map(Number)
+}
 
-function readText(file: string): string {
+async function readText(file: string): Promise<string> {
   try {
-    return readFileSync(file, 'utf8')
+    return await readFile(file, 'utf8')
   } catch {
     return ''
   }

@@ -86,8 +86,8 @@ async function open(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres>
 }
 
 /**
- * Kills the remaining processes of a killed postmaster and removes its pid file. Postgres considers its pid alive until its parent
- * has reaped it, which may never happen in a container without an init.
+ * Kills the remaining processes of a killed postmaster and removes its pid file. Postgres considers that pid alive until the parent of
+ * the postmaster has reaped it, which may never happen in a container without an init.
  */
 export async function cleanUpCrashed(dataDir: string): Promise<void> {
   if (process.platform !== 'linux') return

@@ -16,7 +16,7 @@ export type MemoryWatchOptions = {
 
 /** Connections are ended at this share of the cgroup's limit, before the kernel kills a process and Postgres then ends all connections. */
 const maxMemoryShare = 0.8
-/** More than a connection that sorts allocates: several hundred megabytes a second. */
+/** More than a sorting connection allocates, which is several hundred megabytes a second. */
 const maxBytesPerSecondAndCore = 2e9
 /** A connection that sorts uses the rest of a small limit in a fraction of a second. */
 const minPollMs = 40

@@ -7,8 +7,8 @@ const V1_CONTROLLERS = ['memory', 'cpu', 'cpuacct', 'pids'] as const
 const V2_CONTROLLERS = ['memory', 'cpu', 'pids']
 
 /**
- * Returns the location of `label`, the parent of all cgroups of this server, in which cgroups can be created. Null when this process
- * may not create cgroups.
+ * Returns where to create the cgroup `label`, the parent of all cgroups of this server; null when this process may not create
+ * cgroups.
  */
 export function prepareCgroupBase(label: string): CgroupBase | null {
   if (process.platform !== 'linux') return null
@@ -59,7 +59,8 @@ function prepareV2Base(label: string): CgroupBase | null {
 
 /**
  * Enables controllers for children of `dir`. The kernel forbids that for a cgroup that contains processes (the "no internal
- * processes" rule), so this function moves them to a leaf cgroup next to those of the containers.
+ * processes" rule), so this function moves them to a leaf cgroup next to those of the containers. Returns false if a controller is
+ * not available.
  */
 function delegateControllers(dir: string): boolean {
   const file = join(dir, 'cgroup.subtree_control')

@@ -23,7 +23,7 @@ import { type Run, adoptRun, startRun } from './run.ts'
 
 /**
  * Reconciles one container with its desired state, step by step. Each step is recorded on disk before it is done, so that the server
- * may be killed at any point and the next one continues.
+ * may be killed at any point, and the next server continues.
  */
 export class Container {
   readonly workload: string
@@ -113,7 +113,7 @@ export class Container {
     return usageOf({ names: this.#state.names, at, record, limits, measure })
   }
 
-  /** Measures the disk of the running program, and records since when it is full. */
+  /** Measures the disk of the running program, and records since when it has been full. */
   async checkDisk(): Promise<void> {
     const [run, record] = [this.#run, this.#state.record]
     if (!run || !record) return

@@ -11,7 +11,7 @@ export type HostPart = { state: string; isProtected: boolean; problems: string[]
 /** The protections of squids on this host. */
 export type HostReport = Record<'sandbox' | 'limits' | 'disk' | 'network' | 'users', HostPart>
 
-/** A report and the time at which a worker detected it. */
+/** A report and the time at which a worker recorded it. */
 export type RecordedHostReport = { at: string; report: HostReport }
 
 const reportFile = (stateDir: string) => join(stateDir, 'host.json')

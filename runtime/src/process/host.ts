@@ -31,7 +31,7 @@ export type Host = {
   uidOf(key: string): number | null
   /** A line for the log about the sandbox, limits, disks, networks and users of programs. */
   summary: string
-  /** The same in parts, with what each does not protect. */
+  /** The same information by kind of protection, with what each kind does not protect. */
   report: HostReport
   limitations: HostLimitation[]
 }

@@ -88,7 +88,7 @@ describeKinds(kinds, ({ sandbox }) => {
     delete process.env['SERVER_SECRET']
     expect(env).toMatchObject({ SECRET: 'known to api only' })
     expect(env).not.toHaveProperty('SERVER_SECRET')
-    // Without root and sandbox, a container can read it, which the driver reports as a limitation.
+    // Without root and a sandbox, a container can read the server’s environment. The driver reports that as a limitation.
     if (!isRoot && harness.host.sandbox === 'none') return
     expect(await call('one', `/read?/proc/${process.pid}/environ`)).toBeInstanceOf(Error)
   })

@@ -23,7 +23,7 @@ const MARK_BYTES = 16
 /** The content of the file next to a log. `removal`: a removal that was begun. It is complete if the log no longer begins with `mark`. */
 type StartFile = LogStart & { removal?: { removedBytes: number; mark: string } }
 
-/** The file next to a log that contains its start. */
+/** Returns the path of the file that contains the `LogStart` of a log. It is next to the log. */
 export const logStartFile = (logFile: string): string => `${logFile}.kept-from`
 
 /** Returns the size of a log file; 0 when it does not exist yet. */

@@ -143,7 +143,7 @@ describe('the logs of a host', () => {
     expect(fromStart.lines[0]).toMatch(/^a -{50} \d+$/)
   })
 
-  /** Opens a store whose logs may grow by 64 MiB while they are not read. Returns it with the directory of the logs. */
+  /** Stores logs in `parent` from now on, and lets each grow by 64 MiB while it is not read. */
   const openLimited = (parent: string) => {
     dir = parent
     store = new LogStore(join(dir, 'unread'), 64 * MIB)
@@ -196,12 +196,12 @@ describe('the logs of a host', () => {
   })
 
   test.each([false, true])(
-    'reading continues at the same line after the server was killed while it shortened a log (done: %s)',
-    async (isDone) => {
+    'reading continues at the same line after the server was killed while it shortened a log (bytes removed: %s)',
+    async (areBytesRemoved) => {
       openLimited(dir)
       const mark = 'a mark of 16 B. '
       const removed = `${mark}${'x'.repeat(MIB - 17)}\n`
-      const file = add('a', `${isDone ? '' : removed}old\nnew\n`)
+      const file = add('a', `${areBytesRemoved ? '' : removed}old\nnew\n`)
       const removal = { removedBytes: MIB, mark: Buffer.from(mark).toString('hex') }
       writeFileSync(logStartFile(file), JSON.stringify({ removedBytes: 0, keptFrom: MIB, removal }))
       expect((await read({ a: String(MIB + 4) }, (lines) => lines.length > 0)).lines).toEqual(['a new'])
@@ -217,7 +217,7 @@ describe('the logs of a host', () => {
     } catch {
       skip('a tmpfs cannot be mounted')
     }
-    const outer = dir
+    const outerDir = dir
     try {
       openLimited(parent)
       const { file, missing, repeated, maxBytes, cursor } = await readWhileWriting(200_000)
@@ -230,7 +230,7 @@ describe('the logs of a host', () => {
     } finally {
       // A lazy unmount, since a program that frees acknowledged lines may still have the file open.
       execFileSync('umount', ['--lazy', parent])
-      dir = outer
+      dir = outerDir
     }
   })
 
@@ -310,15 +310,15 @@ describe('the logs of a host', () => {
 
   test('lines that were written before reading began are reported as a backlog', async () => {
     const file = add('a', 'old\n')
-    const seen: boolean[] = []
+    const backlogFlags: boolean[] = []
     const reading = readAdmitted(
-      ({ isBacklog }) => seen.push(isBacklog) > 0,
+      ({ isBacklog }) => backlogFlags.push(isBacklog) > 0,
       ({ delivered }) => delivered.length === 2,
     )
-    await until(() => expect(seen).toHaveLength(1))
+    await until(() => expect(backlogFlags).toHaveLength(1))
     appendFileSync(file, 'new\n')
     await reading
-    expect(seen).toEqual([true, false])
+    expect(backlogFlags).toEqual([true, false])
   })
 
   test('a program that never stops writing is read with pauses, and its file stays small', async ({ skip }) => {
@@ -340,7 +340,7 @@ describe('the logs of a host', () => {
       const elapsedMs = performance.now() - startedAt
       const written = logEnd(file)
       expect(written).toBeGreaterThan(20 * MIB)
-      // Everything read was dropped, a few times a second.
+      // The reader dropped everything, in at most 13 batches a second.
       expect(batches).toBeLessThan((13 * elapsedMs) / 1000)
       expect((user + system) / 1000 / elapsedMs).toBeLessThan(0.8)
       expect(maxBytes).toBeLessThan(written)
@@ -351,7 +351,7 @@ describe('the logs of a host', () => {
     }
   })
 
-  test('a log whose program has made it huge is emptied', async () => {
+  test('a log that its program has made huge is emptied', async () => {
     const file = add('a', 'first\n')
     const { cursor } = await read({}, (lines) => lines.length === 1)
     truncateSync(file, 65 * 1024 * MIB)

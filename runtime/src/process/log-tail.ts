@@ -180,8 +180,8 @@ export class LogTail {
     this.#splitter = new LineSplitter(isSkipping)
   }
 
-  #dropOldest(size: number): string[] {
-    const surplus = size - this.#offset - MAX_UNREAD_BYTES
+  #dropOldest(end: number): string[] {
+    const surplus = end - this.#offset - MAX_UNREAD_BYTES
     if (surplus <= 0) return []
     const dropped = surplus + MAX_UNREAD_BYTES / 2
     this.#moveTo({ offset: this.#offset + dropped, isSkipping: true })

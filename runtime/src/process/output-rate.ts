@@ -14,7 +14,7 @@ const OUTPUT_BURST_BYTES = 8 * 1024 * 1024
 /** Passes the chunks of `output` to `consume`, which returns the number of lines that it has processed. */
 export async function readAtLimitedRate(output: Readable, consume: (chunk: Buffer) => number): Promise<void> {
   const startedAt = performance.now()
-  /** The cost of the output so far, minus one burst. Unused time allows at most one further burst. */
+  /** The cost of the output so far, minus one burst. After any pause, at most one burst is read without waiting. */
   let cost = -OUTPUT_BURST_BYTES
   for await (const chunk of output as AsyncIterable<Buffer>) {
     const lines = consume(chunk)

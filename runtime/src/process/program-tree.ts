@@ -62,7 +62,10 @@ export async function endPrograms(
 
 const KILL_MS = 30_000
 
-/** Sends SIGTERM once to each process, including processes that start during the grace period (a sandbox during setup loses the signal). */
+/**
+ * Sends SIGTERM once to each process, including processes that start during the grace period: a sandbox that is still being set up
+ * loses the signal. Resolves with whether all processes have ended in time.
+ */
 function terminate(
   tree: ProgramTree,
   { graceMs, exceptPid }: { graceMs: number; exceptPid: number | null },

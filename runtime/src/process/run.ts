@@ -105,7 +105,7 @@ type Pids = { shim: Run['shim']; program: number }
 
 /**
  * Reads the pids of shim and program. The shim writes them right after creating the directory; null when they are missing for a second,
- * because it ended before.
+ * because the shim ended before it wrote them.
  */
 async function readPids(dir: string): Promise<Pids | null> {
   for (let attempt = 0; attempt < 100; attempt++) {

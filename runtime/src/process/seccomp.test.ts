@@ -61,7 +61,7 @@ test('with all privileges, every listed system call fails with the filter, and i
   onTestFinished(() => rmSync(dir, { recursive: true }))
   const filterFile = join(dir, 'filter')
   writeFileSync(filterFile, seccompFilter() ?? '')
-  // Arguments that are invalid for all of them, so that the calls change nothing.
+  // Arguments that are invalid for all calls, so that the calls change nothing.
   const args = [-1, -1, -1, -1, -1, -1]
   const argsOf: Partial<Record<SystemCall, number[]>> = {
     fallocate: [-1, KEEP_SIZE, 0, 1],
@@ -94,7 +94,7 @@ test('with all privileges, every listed system call fails with the filter, and i
   expect(refusedAnyway).toEqual([])
 })
 
-test('a program in the sandbox cannot create namespaces or use risky parts of the kernel, unlike without the filter', async ({
+test('a program in the sandbox cannot create namespaces or use risky parts of the kernel, as it could without the filter', async ({
   skip,
 }) => {
   const host = await openHost()

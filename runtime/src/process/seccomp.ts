@@ -99,7 +99,7 @@ export function seccompFilter(machine: NodeJS.Architecture = process.arch): Buff
       ...SOCKET_FAMILIES.map((value): Step => ({ if: 'equals', value, result: 'allow' })),
       { result: 'noSuchFamily' },
     ]),
-    // Space beyond the end of a file is not subject to the limit of the file's size, which is the only limit of the log.
+    // The only limit of a log is the one on file sizes, which does not count space that is allocated beyond the end of a file.
     ...byArgument(SECOND_ARGUMENT, 'fallocate', [
       { if: 'bits', value: PUNCH_HOLE, result: 'allow' },
       { if: 'bits', value: KEEP_SIZE, result: 'unsupported' },

@@ -30,7 +30,7 @@ describe('parts of the process driver', () => {
     expect(consecutiveCrashes(5, 600_000)).toBe(1)
   })
 
-  test('a run that ended without disk space names its limit, if it has one', () => {
+  test('the message of a run that ended for lack of disk space names the limit, if there is one', () => {
     const text = 'It ended with exit code 1 because there was no space left for its files'
     expect(outOfSpaceMessage('It ended with exit code 1', 64 * 2 ** 20)).toBe(`${text}: they may use 67 MB`)
     expect(outOfSpaceMessage('It ended with exit code 1', 0)).toBe(text)

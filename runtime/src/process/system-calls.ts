@@ -77,5 +77,5 @@ export const systemCalls = {
 
 export type SystemCall = keyof typeof systemCalls
 
-/** `removexattrat`, the newest system call that this list was checked against. It has the same number on both machines. */
+/** The number of `removexattrat`, on both machines. Newer calls, for which this list was not checked, are not available to squids. */
 export const NEWEST_SYSTEM_CALL = 466

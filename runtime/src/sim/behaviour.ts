@@ -81,7 +81,7 @@ export function behaviourOf(
   fallback?: (workload: Workload, spec: ContainerSpec) => SimBehaviour | undefined,
 ): SimBehaviour {
   const json = spec.env[BEHAVIOUR_VARIABLE]
-  return json ? readBehaviour(json) : (fallback?.(workload, spec) ?? healthy(spec))
+  return json ? readBehaviour(json) : (fallback?.(workload, spec) ?? healthyBehaviour(spec))
 }
 
 /** Parses a behaviour. With an invalid one the program cannot start, since starting a healthy program would hide the mistake. */
@@ -96,7 +96,7 @@ function readBehaviour(json: string): SimBehaviour {
   return problem ? { cannotStart: problem } : (parsed as SimBehaviour)
 }
 
-function healthy({ name, ports }: ContainerSpec): SimBehaviour {
+function healthyBehaviour({ name, ports }: ContainerSpec): SimBehaviour {
   if (name === 'init')
     return { print: ['query: SELECT 1', 'No migrations are pending'], ends: { afterMs: 20, exitCode: 0 } }
   if (/^api(-\d+)?$/.test(name)) {

@@ -48,7 +48,7 @@ export class SimContainer {
   /** Consecutive failures, for the backoff. */
   #crashes = 0
   readonly #history: SimHistory
-  #runs = 0
+  #runsSinceCreation = 0
   #run: Run | null = null
   #hasReachedLastBlock = false
   readonly #timers: Timers
@@ -147,7 +147,7 @@ export class SimContainer {
   #start(): void {
     const { behaviour } = this.#options
     this.#run = { id: randomUUID(), ordinal: this.#history.runCount++, startedAt: this.#now(), node: null }
-    this.#runs++
+    this.#runsSinceCreation++
     this.#enter('running')
     for (const line of behaviour.print ?? []) this.log.write(line, this.#now())
     this.log.writePart(behaviour.printLast ?? '')
@@ -163,7 +163,7 @@ export class SimContainer {
       usage && growth > 0 ? ((this.spec.resources.memoryBytes - usage.memoryBytes) / growth) * 1000 : Infinity
     if (msUntilFull < Infinity) this.#timers.after(msUntilFull, () => this.#end(KILLED, true))
     this.#scheduleLastBlock()
-    if (!ends || this.#runs > badRuns) return
+    if (!ends || this.#runsSinceCreation > badRuns) return
     this.#timers.after(ends.afterMs, () =>
       'exitCode' in ends ? this.#end(ends.exitCode, false) : this.#end(KILLED, true),
     )

@@ -30,7 +30,7 @@ export type SimRuntimeOptions = {
   serve?: boolean
   /** The host of another runtime, with its containers. Default: an empty host. */
   host?: SimHost
-  /** See `Runtime.ownsHost`. Default: true. False: `loseHost` can be called. */
+  /** See `Runtime.ownsHost`. Default: true. Must be false in tests that call `loseHost`. */
   ownsHost?: boolean
   /** See `Runtime.sharesNetwork`. Default: false. */
   sharesNetwork?: boolean

@@ -61,7 +61,7 @@ export class SimLog {
     return [...this.#lines.map(({ text }) => text), ...(this.#incomplete ? [this.#incomplete] : [])].slice(-count)
   }
 
-  /** Forgets the lines before number `upTo`, which were read, except the last `KEPT_LINES` of them. */
+  /** Evicts the lines before number `upTo`, which were read, except the last `KEPT_LINES` of them. */
   acknowledge(upTo: number): void {
     this.#evict(upTo - KEPT_LINES)
   }

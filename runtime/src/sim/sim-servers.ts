@@ -8,13 +8,16 @@ import type { SimProgress } from './sim-progress.ts'
 /** Real servers on unix sockets for simulated containers, started on first use. */
 export class SimServers {
   #dir: string | null = null
-  #opened = 0
+  #socketCount = 0
   readonly #sockets = new Map<string, { path: string; server: Server | null }>()
 
   /** Returns the socket path for a port of a container. Connections are refused while the container is not running. */
   path(key: string, port: number, container: SimContainer): string {
     const name = `${key}:${port}`
-    const socket = this.#sockets.get(name) ?? { path: join(this.#ownDir(), `${++this.#opened}.sock`), server: null }
+    const socket = this.#sockets.get(name) ?? {
+      path: join(this.#ownDir(), `${++this.#socketCount}.sock`),
+      server: null,
+    }
     this.#sockets.set(name, socket)
     if (container.isRunning && container.behaviour.listens !== false && !socket.server) {
       socket.server = createServer((request, response) => respond(container, request, response))

@@ -3,7 +3,7 @@ import { createServer, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-// The floor of the benchmark `idle`: answers requests on one unix socket per processor and api, as the `sim` runtime does, and sends
+// The floor of the benchmark `idle`: responds to requests on one unix socket per processor and api, as the `sim` runtime does, and sends
 // each a request at the intervals at which the server probes them, over a new connection. Ends with SIGTERM.
 // Arguments: the number of versions, the interval of processors, that of apis, in ms.
 

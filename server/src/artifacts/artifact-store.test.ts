@@ -20,7 +20,7 @@ import { openArtifactStore } from './open-artifact-store.ts'
 const installation = 'sq_00000001'
 const mebibyte = 1024 * 1024
 const sha256Of = (content: Buffer) => createHash('sha256').update(content).digest('hex')
-const absent = 'ab'.repeat(32)
+const absentHash = 'ab'.repeat(32)
 
 async function* streamOf(content: Buffer, chunkBytes = 64 * 1024): AsyncGenerator<Buffer> {
   for (let at = 0; at < content.length; at += chunkBytes) yield content.subarray(at, at + chunkBytes)
@@ -53,7 +53,7 @@ describe.each(stores)('a store of $kind', ({ kind, isSkipped, startServer }) => 
     let server: S3Server | null = null
     let dataDir: string
     let store: ArtifactStore
-    /** Opens the same store, as another process would. */
+    /** The same store, opened as by another process. */
     let other: ArtifactStore
     const open = (id = installation) =>
       openArtifactStore(loadConfig({ SHOAL_DATA_DIR: dataDir, ...server?.settings }), async () => id)
@@ -115,7 +115,7 @@ describe.each(stores)('a store of $kind', ({ kind, isSkipped, startServer }) => 
       const { sha256 } = await keep(randomBytes(10))
       await other.remove(sha256)
       await store.remove(sha256)
-      await store.remove(absent)
+      await store.remove(absentHash)
       await expect(readFrom(store, sha256)).rejects.toBeInstanceOf(ArtifactMissing)
       expect(await store.list()).toEqual([])
     })
@@ -124,7 +124,7 @@ describe.each(stores)('a store of $kind', ({ kind, isSkipped, startServer }) => 
       'content that fails after %i bytes leaves nothing behind, and the caller receives its error',
       async (size) => {
         await expect(store.receive(interrupted(randomBytes(size)))).rejects.toThrow('the client disconnected')
-        expect(await remains()).toEqual([])
+        expect(await temporaryData()).toEqual([])
       },
     )
 
@@ -137,7 +137,7 @@ describe.each(stores)('a store of $kind', ({ kind, isSkipped, startServer }) => 
       await other.removeInterrupted(new Date())
       await running.keep()
       await other.removeInterrupted(new Date(Date.now() + hours(25)))
-      expect(await remains()).toEqual([])
+      expect(await temporaryData()).toEqual([])
       expect((await other.list()).sort()).toEqual([running.sha256, kept.sha256].sort())
     })
 
@@ -181,7 +181,7 @@ describe.each(stores)('a store of $kind', ({ kind, isSkipped, startServer }) => 
     })
 
     /** Returns everything in the store except its artifacts. */
-    async function remains(): Promise<string[]> {
+    async function temporaryData(): Promise<string[]> {
       if (!server) return readdirSync(join(dataDir, 'uploads')).filter((name) => name.endsWith('.part'))
       return await incomingOf(server)
     }

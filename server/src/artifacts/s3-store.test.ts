@@ -8,7 +8,7 @@ import { loadConfig } from '../config/config.ts'
 import { ArtifactsUnavailable, type ArtifactStore } from './artifact-store.ts'
 import { openArtifactStore } from './open-artifact-store.ts'
 
-const absent = 'ab'.repeat(32)
+const absentHash = 'ab'.repeat(32)
 const credentials = { SHOAL_S3_ACCESS_KEY: 'AKIAOFTHETEST', SHOAL_S3_SECRET_KEY: 'secret-of-the-test' }
 
 async function* archive() {
@@ -20,9 +20,9 @@ async function failuresOf(store: ArtifactStore): Promise<unknown[]> {
   const operations = [
     store.check(),
     store.receive(archive()),
-    text(store.read(absent)),
+    text(store.read(absentHash)),
     store.list(),
-    store.remove(absent),
+    store.remove(absentHash),
     store.removeInterrupted(new Date()),
   ]
   return (await Promise.allSettled(operations)).map((result) =>

@@ -14,7 +14,7 @@ import { Readable } from 'node:stream'
 import { hours } from '../clock.ts'
 import type { S3Settings } from '../config/s3-settings.ts'
 import { ArtifactMissing, type ArtifactStore, type ReceivedArtifact } from './artifact-store.ts'
-import { joined, lazyStream, hashWhileRead } from './streams.ts'
+import { joinSmallChunks, lazyStream, hashWhileRead } from './streams.ts'
 import { isMissingObject, s3Unavailable } from './s3-errors.ts'
 
 /** The size of a part of an upload, which is the minimum of S3. An upload buffers at most two parts in memory. */
@@ -23,7 +23,7 @@ const maxBufferedParts = 2
 /** The client keeps the chunks of a part until the part is complete. */
 const minChunkBytes = 4 * 1024
 
-/** S3 records when an upload began, not when it was last written to. No client may take this long. */
+/** Older uploads count as interrupted: S3 records when an upload began, but not when a client last wrote to it. */
 const maxUploadMs = hours(24)
 
 const connectTimeoutMs = 5_000
@@ -67,11 +67,11 @@ class S3Store implements ArtifactStore {
     const key = this.#incoming + randomUUID()
     let contentFailure: { error: unknown } | null = null
     const { content, result } = hashWhileRead(
-      observed(source, (error) => {
+      reportErrors(source, (error) => {
         contentFailure = { error }
       }),
     )
-    const body = Readable.from(joined(content, minChunkBytes), { objectMode: false })
+    const body = Readable.from(joinSmallChunks(content, minChunkBytes), { objectMode: false })
     const upload = new Upload({
       client: this.#client,
       params: { Bucket: this.#bucket, Key: key, Body: body },
@@ -167,7 +167,7 @@ class S3Store implements ArtifactStore {
 }
 
 /** Yields the chunks of `source`. Also passes an error of `source` to `onError`. */
-async function* observed(source: AsyncIterable<Buffer>, onError: (error: unknown) => void): AsyncGenerator<Buffer> {
+async function* reportErrors(source: AsyncIterable<Buffer>, onError: (error: unknown) => void): AsyncGenerator<Buffer> {
   try {
     yield* source
   } catch (error) {

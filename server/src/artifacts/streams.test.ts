@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { joined } from './streams.ts'
+import { joinSmallChunks } from './streams.ts'
 
 test.each([
   ['small chunks', [1, 1, 1, 1, 1, 1, 1], [3, 3, 1]],
@@ -12,7 +12,7 @@ test.each([
     yield* chunks
   }
   const received: Buffer[] = []
-  for await (const chunk of joined(content(), 3)) received.push(chunk)
+  for await (const chunk of joinSmallChunks(content(), 3)) received.push(chunk)
   expect(received.map(({ length }) => length)).toEqual(expected)
   expect(Buffer.concat(received).equals(Buffer.concat(chunks))).toBe(true)
 })

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 export type HashedContent = {
   /** The same content. */
   content: AsyncGenerator<Buffer>
-  /** The hash and size of the content that was read so far. */
+  /** Returns the hash and size of the content. Must be called only once, after all of `content` was read. */
   result: () => { sha256: string; bytes: number }
 }
 
@@ -23,7 +23,7 @@ export function hashWhileRead(source: AsyncIterable<Buffer>): HashedContent {
 }
 
 /** Joins small chunks, because each buffered chunk uses memory in addition to its bytes, and the sender determines their sizes. */
-export async function* joined(content: AsyncIterable<Buffer>, minBytes: number): AsyncGenerator<Buffer> {
+export async function* joinSmallChunks(content: AsyncIterable<Buffer>, minBytes: number): AsyncGenerator<Buffer> {
   let chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of content) {

@@ -31,7 +31,7 @@ let keyId: string
 
 const configOf = (name: string, env: Record<string, string> = {}) =>
   loadConfig({ ...env, SHOAL_DATA_DIR: join(folder, name), SHOAL_RUNTIME: 'sim', SHOAL_LOG_LEVEL: 'silent' })
-const otherRing = { SHOAL_SECRETS_KEY: Buffer.alloc(32, 7).toString('base64') }
+const otherKeySetting = { SHOAL_SECRETS_KEY: Buffer.alloc(32, 7).toString('base64') }
 const silentOptions = () => ({ progress: startProgress(() => {}), signal: new AbortController().signal })
 const restoreBackup = (target: Config, more: Partial<Parameters<typeof restore>[1]> = {}) =>
   restore(target, { from: file, force: false, ...silentOptions(), ...more })
@@ -87,13 +87,15 @@ test('a file that is damaged, truncated or not a backup is rejected before any c
 
 test('a backup of another Postgres version, a newer Shoal or another platform is rejected', async () => {
   const target = configOf('unfit')
-  const from = (text: string, other: string) => restoreBackup(target, { from: copyWithText(text, other) })
-  await expect(from('"postgresMajor": 18', '"postgresMajor": 17')).rejects.toThrow(
+  const restoreWithText = (text: string, other: string) => restoreBackup(target, { from: copyWithText(text, other) })
+  await expect(restoreWithText('"postgresMajor": 18', '"postgresMajor": 17')).rejects.toThrow(
     /includes Postgres 18, .* Restore it with/,
   )
-  await expect(from('"schema": "00', '"schema": "90')).rejects.toThrow(/newer Shoal .* Update Shoal first/)
-  await expect(from('"shoalVersion": "0.', '"shoalVersion": "9.')).rejects.toThrow('newer Shoal')
-  await expect(from(`"platform": "${process.platform}`, '"platform": "amiga')).rejects.toThrow('same platform')
+  await expect(restoreWithText('"schema": "00', '"schema": "90')).rejects.toThrow(/newer Shoal .* Update Shoal first/)
+  await expect(restoreWithText('"shoalVersion": "0.', '"shoalVersion": "9.')).rejects.toThrow('newer Shoal')
+  await expect(restoreWithText(`"platform": "${process.platform}`, '"platform": "amiga')).rejects.toThrow(
+    'same platform',
+  )
   expect(existsSync(target.dataDir)).toBe(false)
 })
 
@@ -148,7 +150,7 @@ test('a backup contains the keys only with --with-keys, and does not leave Postg
   const { notes } = await backUp(config, { to: withKeys, withKeys: true, ...silentOptions() })
   expect(notes[0]).toContain('anyone who can read it can read every secret')
   expect(isRunning(config)).toBe(false)
-  const target = configOf('with-keys', otherRing)
+  const target = configOf('with-keys', otherKeySetting)
   const restoreNotes = (await restoreBackup(target, { from: withKeys })).notes
   expect(restoreNotes).toMatchObject([expect.stringContaining('add them to SHOAL_SECRETS_KEY')])
   expect(statSync(join(target.dataDir, 'secrets.key')).mode & 0o777).toBe(0o600)
@@ -156,14 +158,16 @@ test('a backup contains the keys only with --with-keys, and does not leave Postg
 })
 
 test('a backup requires an installation, a new file outside its directory, and the embedded Postgres', async () => {
-  const to = (path: string, of = config, withKeys = false) =>
+  const backUpTo = (path: string, of = config, withKeys = false) =>
     backUp(of, { to: join(folder, path), withKeys, ...silentOptions() })
-  await expect(to('a.tar', configOf('none'))).rejects.toThrow('nothing to back up')
-  await expect(to('shoal.tar')).rejects.toThrow('already exists')
-  await expect(to('original/a.tar')).rejects.toThrow('is in the data directory')
-  await expect(to('a.tar', configOf('original', otherRing), true)).rejects.toThrow('Keep a copy of that setting')
+  await expect(backUpTo('a.tar', configOf('none'))).rejects.toThrow('nothing to back up')
+  await expect(backUpTo('shoal.tar')).rejects.toThrow('already exists')
+  await expect(backUpTo('original/a.tar')).rejects.toThrow('is in the data directory')
+  await expect(backUpTo('a.tar', configOf('original', otherKeySetting), true)).rejects.toThrow(
+    'Keep a copy of that setting',
+  )
   const external = configOf('original', { DATABASE_URL: 'postgres://shoal@127.0.0.1:1/none' })
-  await expect(to('a.tar', external)).rejects.toThrow('pg_dump')
+  await expect(backUpTo('a.tar', external)).rejects.toThrow('pg_dump')
   await expect(restoreBackup(external)).rejects.toThrow('pg_restore')
   expect(existsSync(join(folder, 'a.tar'))).toBe(false)
 })

@@ -92,7 +92,7 @@ async function writeBackup(
   async function* entries(): AsyncGenerator<TarEntry> {
     options.progress.step('Copying the databases')
     for (const { name } of clusters) yield* clusterFiles(paths.stateDir, name)
-    // Both backups end one right after the other, so that the copies are of nearly the same moment.
+    // The backups of all clusters end one right after another, so that the copies are of nearly the same moment.
     const clusterEnds: ClusterEnd[] = []
     for (const { name, stop } of clusters) clusterEnds.push({ name, ...(await stop()) })
     for (const end of clusterEnds) yield* clusterEndEntries(paths.stateDir, end)

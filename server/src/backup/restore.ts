@@ -129,8 +129,8 @@ async function movePreviousData(
     .replace(/\.\d+|\W/g, '')
   const movedDirs: string[] = []
   for (const dir of new Set([dataDir, stateDir])) {
-    const isOld = (name: string) => !isIgnored(name) && name !== keysFileName && join(dir, name) !== staging
-    const names = (await readdir(dir)).filter(isOld)
+    const isPreviousData = (name: string) => !isIgnored(name) && name !== keysFileName && join(dir, name) !== staging
+    const names = (await readdir(dir)).filter(isPreviousData)
     const hasKeys = existsSync(join(dir, keysFileName))
     if (names.length === 0 && !(hasKeys && hasBackupKeys)) continue
     const asideDir = join(dir, `${previousDataPrefix}${timestamp}`)
@@ -162,7 +162,7 @@ async function notesOf(
   const hasOwnCluster = existsSync(join(stateDir, clusterNames.squids))
   const port = await portTakenByOther(join(stateDir, hasOwnCluster ? clusterNames.squids : clusterNames.controlPlane))
   return [
-    ...missingKeys(config, manifest),
+    ...missingKeyNotes(config, manifest),
     ...(port === null
       ? []
       : [
@@ -174,17 +174,17 @@ async function notesOf(
   ]
 }
 
-function missingKeys(config: Config, { keyIds }: BackupManifest): string[] {
+function missingKeyNotes(config: Config, { keyIds }: BackupManifest): string[] {
   const file = keysFile(config)
   const isInFile = config.SHOAL_SECRETS_KEY === undefined
-  const hasRing = !isInFile || existsSync(file)
-  const known = hasRing ? openKeyRing({ keys: config.SHOAL_SECRETS_KEY, dataDir: config.dataDir }).keys() : []
+  const hasKeyRing = !isInFile || existsSync(file)
+  const known = hasKeyRing ? openKeyRing({ keys: config.SHOAL_SECRETS_KEY, dataDir: config.dataDir }).keys() : []
   const missing = keyIds.filter((id) => !known.some((key) => key.id === id))
   if (missing.length === 0) return []
-  const toFile = hasRing
+  const fileInstruction = hasKeyRing
     ? `add the lines of your copy to ${file}`
     : `put your copy at ${file} (mode 0600, owned by the user that runs Shoal), or set SHOAL_SECRETS_KEY`
   return [
-    `The keys that seal secrets are missing (${missing.join(', ')}). Before the first start, ${isInFile ? toFile : 'add them to SHOAL_SECRETS_KEY'}. Until then the server does not start.`,
+    `The keys that seal secrets are missing (${missing.join(', ')}). Before the first start, ${isInFile ? fileInstruction : 'add them to SHOAL_SECRETS_KEY'}. Until then the server does not start.`,
   ]
 }

@@ -46,7 +46,7 @@ export async function addUser(app: App, { email, name, password }: CliOptions): 
   }
 }
 
-/** Gives a user the operator's flag, or takes it away with --off. Returns `{email, isOperator}`. */
+/** Opens the operator's console to a user, or closes it with --off. Returns `{email, isOperator}`. */
 export async function setUserOperator(app: App, { email, off = false }: CliOptions): Result {
   const isOperator = !off
   if (!(await operatorAuth.setOperator(app.db, email.toLowerCase(), isOperator)))

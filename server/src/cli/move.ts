@@ -14,8 +14,8 @@ const print = (line: string) => void process.stderr.write(`${line}\n`)
 
 /**
  * Moves the database of the version `--squid` (`organization/name@slot`), or of all versions on the server `--from`, to the server `--to`.
- * First measures and prints how long the processors will not run; with `--estimate`, nothing more. Killing the command does not stop a
- * move that has begun: a worker runs it, and the same command follows it again.
+ * First measures and prints how long the processors will not run; with `--estimate`, nothing more. A worker runs the move, so it
+ * continues if the command is killed; the same command then shows its progress again.
  */
 export async function moveDatabases(app: App, { squid, from, to = '', estimate = false }: CliOptions): Result {
   if ((squid === undefined) === (from === undefined)) throw new Error('Name either --squid or --from.')
@@ -33,13 +33,15 @@ export async function moveDatabases(app: App, { squid, from, to = '', estimate =
       print(`${version.name}: ${error.message}`)
     }
   if (failures.length > 0)
-    throw new Error(`${moved.length} databases were moved, ${failures.length} were not:\n${failures.join('\n')}`)
+    throw new Error(
+      `${moved.length} databases were ${estimate ? 'estimated' : 'moved'}, ${failures.length} were not:\n${failures.join('\n')}`,
+    )
   return { [estimate ? 'estimates' : 'moved']: moved }
 }
 
 async function moveOne(app: App, { id, name }: Version, { to, estimate }: { to: string; estimate: boolean }): Result {
   const running = await moveRequests.running(app, id, to)
-  if (running) print(`${name} is being moved already.`)
+  if (running) print(`${name} is already being moved.`)
   const cost = running ? null : await moveRequests.measure(app, id, to)
   if (cost) {
     const rate = `${(cost.bytes / 1e6).toFixed(1)} MB at ${(cost.bytesPerSecond / 1e6).toFixed(1)} MB/s`

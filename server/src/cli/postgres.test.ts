@@ -17,7 +17,7 @@ beforeAll(async () => {
         postgres://postgres:b@old-rw.shoal-postgres.svc/postgres?shoal_name=old&shoal_room=0,
         postgres://postgres:b@huge-rw.shoal-postgres.svc/postgres?shoal_name=huge&shoal_room=101,
         postgres://postgres:b@port-rw.shoal-postgres.svc:6432/postgres?shoal_name=port`,
-      // No cluster has this address, so a command that is not refused fails otherwise.
+      // The file does not exist, so a command that is not refused fails when it opens the cluster.
       SHOAL_KUBECONFIG: '/nonexistent',
     }),
   }

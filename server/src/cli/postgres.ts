@@ -12,8 +12,8 @@ const maxInstances = 9
 const maxRoom = 100
 
 /**
- * Creates a Postgres server of SHOAL_SQUIDS_DATABASE_URL with CloudNativePG, or changes its size: that of the profile for each of the
- * `shoal_room` databases. Returns `{server, cluster, maxConnections}`.
+ * Creates a Postgres server of SHOAL_SQUIDS_DATABASE_URL with CloudNativePG, or changes its size to that of the profile, multiplied by
+ * `shoal_room`, the number of databases. Returns `{server, cluster, maxConnections}`.
  */
 async function applyPostgres(app: App, options: CliOptions): Result {
   const { server, location, password } = serverNamed(app, options.name)
@@ -111,18 +111,19 @@ export const postgresCommands = {
     options: ['name', 'profile', 'storage'],
     optional: ['storage-class', 'instances', 'object-store'],
     summary:
-      'create a server of SHOAL_SQUIDS_DATABASE_URL with CloudNativePG, or change its size; --storage: GiB; --object-store: where backups go',
+      'create a server of SHOAL_SQUIDS_DATABASE_URL with CloudNativePG, or change its size; --storage: GiB; --object-store: the object store of its backups',
   },
   'postgres status': {
     run: postgresStatus,
     options: ['name'],
-    summary: 'show whether such a server is ready, and whether its backups work',
+    summary: 'show whether a server that CloudNativePG runs is ready, and whether its backups work',
   },
   'postgres delete': {
     run: deletePostgres,
     options: ['name'],
     flags: ['force'],
-    summary: 'delete such a server with its data; refused while it has databases of squids, and without --force',
+    summary:
+      'delete a server that CloudNativePG runs, with its data; refused while it has databases of squids, and without --force',
   },
 }
 

@@ -4,7 +4,7 @@ import { readPassword } from './read-password.ts'
 
 const fromPipe = (text: string) => readPassword({ input: Readable.from([text]), prompts: new PassThrough() })
 
-/** Enters these texts at a terminal, each when a prompt was shown. Returns the terminal's text too. */
+/** Enters one text at each prompt of a terminal, or Ctrl-C when none is left. `shown`: all output of the terminal. */
 async function atTerminal(...texts: string[]): Promise<{ password: string | Error; shown: string }> {
   const input = Object.assign(new PassThrough(), { isTTY: true })
   let shown = ''
@@ -22,14 +22,14 @@ test('a pipe contains the password in one line, with or without a line break', a
   expect(await fromPipe(' two words \r\n')).toBe(' two words ')
 })
 
-test('empty, short, long and several lines are refused', async () => {
+test('an empty, short or long password, and several lines, are refused', async () => {
   await expect(fromPipe('')).rejects.toThrow('must have 8 to 200 characters')
   await expect(fromPipe('1234567\n')).rejects.toThrow('must have 8 to 200 characters')
   await expect(fromPipe('x'.repeat(1_000_000))).rejects.toThrow('must have 8 to 200 characters')
   await expect(fromPipe('correct-horse\nbattery-staple\n')).rejects.toThrow('in one line')
 })
 
-test('a terminal asks twice and does not show the password', async () => {
+test('at a terminal, the user enters the password twice, and it is not shown', async () => {
   const { password, shown } = await atTerminal('correct-horse\n', 'correct-horse\n')
   expect(password).toBe('correct-horse')
   expect(shown).toBe('Password: \nThe same password again: \n')

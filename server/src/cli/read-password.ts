@@ -30,7 +30,7 @@ async function readOnlyLine(input: Readable): Promise<string> {
 }
 
 async function askTwice(input: Readable, prompts: Writable): Promise<string> {
-  // readline writes what the user enters to its output, so that goes nowhere.
+  // readline echoes the input to its output, so the output is discarded.
   const terminal = createInterface({ input, output: new PassThrough().resume(), terminal: true })
   const lines = terminal[Symbol.asyncIterator]()
   const { promise: aborted, reject } = Promise.withResolvers<never>()

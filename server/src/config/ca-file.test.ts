@@ -18,7 +18,7 @@ let databaseUrl: string
 let httpsUrl: string
 const cleanup = new AsyncDisposableStack()
 
-/** Creates an authority and a certificate of it for 127.0.0.1. */
+/** Creates a certificate authority, and a certificate for 127.0.0.1 that it signed. */
 function createCertificates(): void {
   const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'ignore' })
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
@@ -59,7 +59,7 @@ beforeAll(async () => {
   databaseUrl = url.href
   const server = createServer(
     { cert: readFileSync(join(folder, 'server.pem')), key: readFileSync(join(folder, 'server.key')) },
-    (_, response) => void response.end('answered'),
+    (_, response) => void response.end('responded'),
   )
   await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
   cleanup.defer(() => void server.close())
@@ -77,9 +77,9 @@ async function connectAs(env: Record<string, string>): Promise<string[]> {
     trustAuthorities(loadConfig())
     const outcome = (work) => work.then((value) => value, (error) => 'failed: ' + (error.cause?.message ?? error.message))
     const database = connect('${databaseUrl}')
-    const ofDatabase = database.pool.query('select ssl from pg_stat_ssl where pid = pg_backend_pid()')
+    const sslQuery = database.pool.query('select ssl from pg_stat_ssl where pid = pg_backend_pid()')
     const outcomes = [
-      await outcome(ofDatabase.then(({ rows }) => String(rows[0].ssl))),
+      await outcome(sslQuery.then(({ rows }) => String(rows[0].ssl))),
       await outcome(fetch('${httpsUrl}').then((response) => response.text())),
       await outcome(request('${httpsUrl}').then(({ body }) => body.text())),
     ]
@@ -102,7 +102,7 @@ async function runProgram(program: string, env: Record<string, string>): Promise
 
 test('with SHOAL_CA_FILE, connections to Postgres and over HTTPS trust a private authority, and without it they fail', async () => {
   for (const outcome of await connectAs({})) expect(outcome).toMatch(/^failed: .*certificate/)
-  expect(await connectAs({ SHOAL_CA_FILE: authority })).toEqual(['true', 'answered', 'answered'])
+  expect(await connectAs({ SHOAL_CA_FILE: authority })).toEqual(['true', 'responded', 'responded'])
 })
 
 test.skipIf(!hasRegistry)(
@@ -148,13 +148,13 @@ test('npm receives neither settings nor credentials of the server', () => {
   const secrets = Object.fromEntries(
     [...Object.keys(settings), 'SHOAL_UNKNOWN', 'AWS_SECRET_ACCESS_KEY', 'PGPASSWORD'].map((name) => [name, '']),
   )
-  const ofNpm = {
+  const npmEnvironment = {
     PATH: '/usr/bin',
     HTTPS_PROXY: 'http://proxy:3128',
     npm_config_registry: 'https://packages.example.com',
   }
   expect(Object.keys(secrets)).toContain('SHOAL_SECRETS_KEY')
-  expect(loadConfig({ ...secrets, ...ofNpm }, folder).environment).toEqual(ofNpm)
+  expect(loadConfig({ ...secrets, ...npmEnvironment }, folder).environment).toEqual(npmEnvironment)
 })
 
 test.each([

@@ -80,26 +80,26 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     tls: parseTlsSettings(values),
     dnsServers: parseDnsServers(values.SHOAL_DNS_SERVERS),
     hasura: parseHasuraSettings(values),
-    networkAllow: allowedTargets(values.SHOAL_NETWORK_ALLOW),
+    networkAllow: parseNetworkAllow(values.SHOAL_NETWORK_ALLOW),
     environment: environmentOf(env, caFile),
     namesInstallation: !!(env['SHOAL_DATA_DIR'] || env['DATABASE_URL']),
   }
 }
 
 /** Variables with settings of the server, or with credentials of AWS and Postgres, which the server's libraries read. */
-const isOfServer = (name: string) => isSetting(name) || /^(SHOAL_|AWS_|PG[A-Z])/.test(name)
+const isServerVariable = (name: string) => isSetting(name) || /^(SHOAL_|AWS_|PG[A-Z])/.test(name)
 
 /** Returns the environment for npm, which trusts the authorities in `caFile` unless NODE_EXTRA_CA_CERTS is set. */
 function environmentOf(env: Record<string, string | undefined>, caFile: string | undefined): Record<string, string> {
   const withAuthorities = { ...(caFile === undefined ? {} : { NODE_EXTRA_CA_CERTS: caFile }), ...env }
   return Object.fromEntries(
     Object.entries(withAuthorities).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined && !isOfServer(entry[0]),
+      (entry): entry is [string, string] => entry[1] !== undefined && !isServerVariable(entry[0]),
     ),
   )
 }
 
-function allowedTargets(text: string): NetworkTarget[] {
+function parseNetworkAllow(text: string): NetworkTarget[] {
   try {
     return parseTargets(text)
   } catch (error) {

@@ -20,7 +20,7 @@ export const hasuraSettings = {
 
 type Values = z.output<z.ZodObject<typeof hasuraSettings>> & { SHOAL_RUNTIME: 'process' | 'sim' | 'kubernetes' }
 
-/** Returns how the installation runs Hasura; null if it does not offer it. @throws InvalidSettingError */
+/** Returns how the installation runs Hasura; null if it does not offer Hasura. @throws InvalidSettingError */
 export function parseHasuraSettings(values: Values): { image: string } | { file: string } | null {
   const { SHOAL_HASURA_IMAGE: image, SHOAL_HASURA_PROGRAM: file, SHOAL_RUNTIME: runtime } = values
   if (image !== undefined && runtime !== 'kubernetes')

@@ -26,7 +26,7 @@ export const registrySettings = {
 
 type Values = z.output<z.ZodObject<typeof registrySettings>>
 
-/** Returns the settings of the registry; null if there is none. @throws InvalidSettingError if a setting lacks the one that it needs */
+/** Returns the settings of the registry; null if there is none. @throws InvalidSettingError if another setting needs SHOAL_REGISTRY */
 export function parseRegistrySettings(values: Values): RegistrySettings | null {
   const {
     SHOAL_REGISTRY: registry,

@@ -138,7 +138,7 @@ function refuse(name: string, value: string, allowed: string): never {
   )
 }
 
-/** True if the host of a URL is this machine by its name or address. `url`: may contain `{org}`. */
+/** Whether a URL, which may contain `{org}`, has no host, `localhost` or a loopback address. */
 export function isLoopback(url: string): boolean {
   const { hostname } = new URL(url.replaceAll('{org}', 'org'))
   return hostname === '' || hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')

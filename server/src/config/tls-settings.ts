@@ -68,7 +68,7 @@ type Values = z.output<z.ZodObject<typeof tlsSettings>> & {
 
 /**
  * Returns the settings of HTTPS; null if Shoal does not serve it.
- * @throws InvalidSettingError if a setting lacks another one or contradicts it
+ * @throws InvalidSettingError if a setting contradicts another one, or requires one that is not set
  */
 export function parseTlsSettings(values: Values): TlsSettings | null {
   if (values.SHOAL_TLS === 'off') return null

@@ -56,7 +56,10 @@ export async function onEveryHost<T>(hosts: DatabaseHosts, work: (host: Database
   })
 }
 
-/** Runs `work` for all servers like `onEveryHost`, and returns the results of those that respond. @throws failures of other kinds */
+/**
+ * Runs `work` for all servers like `onEveryHost`, and returns the results of those that respond.
+ * @throws any error other than DatabaseUnavailable
+ */
 export async function onRespondingHosts<T>(
   hosts: DatabaseHosts,
   work: (host: DatabaseHost) => Promise<T>,

@@ -58,7 +58,7 @@ export async function ensureDatabase(adminUrl: string, name: string): Promise<vo
   }
 }
 
-/** Creates the view of Postgres' statistics of statements, which is empty until the server starts with the library. */
+/** Creates the view of Postgres' statistics of statements, which is empty unless Postgres was started with pg_stat_statements. */
 export async function ensureStatementStatistics(adminUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: adminUrl })
   await client.connect()

@@ -6,8 +6,8 @@ import { resolve } from 'node:path'
 
 /**
  * Loads drizzle-orm's CommonJS build. Node parses a package.json again for each ES module that it loads from the package, and the
- * package.json of drizzle-orm is 180 kB long: its ES modules took 0.6 of the 1.5 CPU seconds that a command needs to start. drizzle-kit, which runs in
- * server/, compiles this file without `import.meta`.
+ * package.json of drizzle-orm is 180 kB long: its ES modules took 0.6 of the 1.5 CPU seconds that a command needs to start.
+ * drizzle-kit, which runs in server/, compiles this file without `import.meta`.
  */
 const load = createRequire(import.meta.filename ?? resolve('package.json'))
 

@@ -51,9 +51,9 @@ test('a lock has one holder at a time, within this process and across processes'
 test('a broken connection notifies the holders of its locks and frees the locks for every process', async () => {
   const first = open()
   const lock = await first.tryLock(3)
-  const lost = new Promise((done) => lock?.lost.addEventListener('abort', done))
+  const whenLost = new Promise((done) => lock?.lost.addEventListener('abort', done))
   await endConnections()
-  await lost
+  await whenLost
   const newLock = await untilLocked(first, 3)
   expect(newLock.lost.aborted).toBe(false)
   // The lost lock must not release the new one.

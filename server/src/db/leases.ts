@@ -55,7 +55,7 @@ export const lockSpaces = { deployments: 5_404_101, uploads: 5_404_104 }
 
 /** Creates the locks of this process. `space` is the namespace of the ids: a 32-bit number that no other kind of lock uses. */
 export function openLocks(database: Database, space: number): Locks {
-  type Connection = LeaseConnection & { held: Set<number> }
+  type Connection = LeaseConnection & { heldIds: Set<number> }
   let currentConnection: Promise<Connection> | null = null
   let isClosed = false
 
@@ -64,7 +64,7 @@ export function openLocks(database: Database, space: number): Locks {
     if (currentConnection) return currentConnection
     const newConnection = openLeaseConnection(database, 'shoal-locks').then((lease) => ({
       ...lease,
-      held: new Set<number>(),
+      heldIds: new Set<number>(),
     }))
     currentConnection = newConnection
     const clear = () => {
@@ -76,22 +76,24 @@ export function openLocks(database: Database, space: number): Locks {
 
   return {
     tryLock: async (id) => {
-      const { client, lost, held } = await getConnection()
+      const { client, lost, heldIds } = await getConnection()
       // Postgres would grant a session a lock that the session already holds.
-      if (held.has(id)) return null
-      held.add(id)
-      const isOurs = await tryAcquire(client, 'pg_try_advisory_lock($1, $2)', [space, id]).catch((error: unknown) => {
-        held.delete(id)
-        throw error
-      })
-      if (!isOurs) {
-        held.delete(id)
+      if (heldIds.has(id)) return null
+      heldIds.add(id)
+      const isAcquired = await tryAcquire(client, 'pg_try_advisory_lock($1, $2)', [space, id]).catch(
+        (error: unknown) => {
+          heldIds.delete(id)
+          throw error
+        },
+      )
+      if (!isAcquired) {
+        heldIds.delete(id)
         return null
       }
       const release = async () => {
-        if (lost.aborted || !held.has(id)) return
+        if (lost.aborted || !heldIds.has(id)) return
         await client.query('select pg_advisory_unlock($1, $2)', [space, id])
-        held.delete(id)
+        heldIds.delete(id)
       }
       return { lost, release }
     },
@@ -151,6 +153,6 @@ export function runAsLeader(
 }
 
 async function tryAcquire(client: Client, attempt: string, values: unknown[]): Promise<boolean> {
-  const { rows } = await client.query<{ isOurs: boolean }>(`select ${attempt} as "isOurs"`, values)
-  return rows[0]?.isOurs ?? false
+  const { rows } = await client.query<{ isAcquired: boolean }>(`select ${attempt} as "isAcquired"`, values)
+  return rows[0]?.isAcquired ?? false
 }

@@ -124,9 +124,9 @@ async function adoptInitialMigration(
 /** @throws MigrationError if a later release than the next one migrated the database */
 function verifyIsNotOlder(migrations: Migration[], applied: Map<string, Applied>): void {
   const newest = migrations.at(-1)?.name ?? ''
-  const beyond = [...applied.values()].filter(({ needs }) => needs !== null && needs > newest)
-  if (beyond.length === 0) return
-  const needed = beyond.map(({ needs }) => needs ?? '').reduce((latest, name) => (name > latest ? name : latest))
+  const tooNew = [...applied.values()].filter(({ needs }) => needs !== null && needs > newest)
+  if (tooNew.length === 0) return
+  const needed = tooNew.map(({ needs }) => needs ?? '').reduce((latest, name) => (name > latest ? name : latest))
   throw new MigrationError(
     `A later release migrated this database, and this one is too old for it: it lacks ${needed}. Install the release that was used last, or the one before it. Nothing was changed.`,
   )

@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 
 let database: Database
 // Postgres ends the connection of a statement that alters a database whose drop was interrupted.
-const fatal = 'alter database pool_interrupted is_template false'
+const fatalStatement = 'alter database pool_interrupted is_template false'
 beforeAll(async () => {
   database = await emptyDatabase()
   await database.pool.query('create database pool_interrupted')
@@ -17,7 +17,7 @@ afterAll(async () => {
 
 test('after an error with which Postgres ends the connection, the next query uses another one', async () => {
   for (let i = 0; i < 20; i++) {
-    await expect(database.pool.query(fatal)).rejects.toThrow('cannot alter invalid database')
+    await expect(database.pool.query(fatalStatement)).rejects.toThrow('cannot alter invalid database')
     expect((await database.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   }
 })
@@ -25,7 +25,7 @@ test('after an error with which Postgres ends the connection, the next query use
 test('a client with such an error is not used again after its release', async () => {
   for (let i = 0; i < 20; i++) {
     const client = await database.pool.connect()
-    await expect(client.query(fatal)).rejects.toThrow('cannot alter invalid database')
+    await expect(client.query(fatalStatement)).rejects.toThrow('cannot alter invalid database')
     client.release()
     expect((await database.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   }

@@ -133,7 +133,7 @@ class PoolWithTimeouts extends pg.Pool {
 export function clientWithTimeouts(url: string): typeof pg.Client {
   const check = sharedCheck(url)
   return class WatchedClient extends pg.Client {
-    #last: Promise<unknown> = Promise.resolve()
+    #lastQuery: Promise<unknown> = Promise.resolve()
 
     constructor(config?: string | pg.ClientConfig) {
       super(config)
@@ -148,7 +148,7 @@ export function clientWithTimeouts(url: string): typeof pg.Client {
     #query(args: unknown[]): unknown {
       const send = super.query.bind(this) as unknown as (...args: unknown[]) => unknown
       const [query] = args
-      // COPY streams and cursors run at the speed of their reader or writer.
+      // COPY streams and cursors have no timeout, because they run at the speed of their reader or writer.
       if (typeof query === 'object' && query !== null && 'submit' in query) return send(...args)
       const text = typeof query === 'string' ? query : (query as { text?: unknown } | null)?.text
       const callerCallback = args.at(-1)
@@ -161,8 +161,8 @@ export function clientWithTimeouts(url: string): typeof pg.Client {
         return send(...args.slice(0, -1), callback)
       }
       // A connection can execute only one statement at a time.
-      const result = this.#last.then(() => this.#send(send, args, text))
-      this.#last = result.catch(() => undefined)
+      const result = this.#lastQuery.then(() => this.#send(send, args, text))
+      this.#lastQuery = result.catch(() => undefined)
       return result
     }
 

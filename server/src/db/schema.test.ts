@@ -50,7 +50,7 @@ test('every foreign key has an index that begins with its columns', async () => 
 })
 
 /** Tables whose rows are found by other columns only. */
-const withoutOrgIndex = ['billing_test_setups', 'charges']
+const tablesWithoutOrgIndex = ['billing_test_setups', 'charges']
 
 test('every table that refers to an organization has an index for that, even without a foreign key', async () => {
   const unindexed = await query<{ table: string }>(`
@@ -58,7 +58,7 @@ test('every table that refers to an organization has an index for that, even wit
     where attname = 'org_id' and relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
       and not exists (select from pg_index i where i.indrelid = attrelid and i.indpred is null and i.indkey[0] = a.attnum)
     order by 1`)
-  expect(unindexed.map(({ table }) => table)).toEqual(withoutOrgIndex)
+  expect(unindexed.map(({ table }) => table)).toEqual(tablesWithoutOrgIndex)
 })
 
 test('every enum column has a CHECK with exactly its values', async () => {

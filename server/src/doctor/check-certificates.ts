@@ -8,7 +8,7 @@ import type { CertificateFact } from '../modules/certificates/index.ts'
 import { getLocal, parseJson } from './local-http.ts'
 import { failed, ok, reasonOf, skipped, warning, type Check, type CheckResult, type Examined } from './check.ts'
 
-/** Checks the certificates of the public addresses: their names, their authority, and their age. */
+/** Checks the certificates of the public addresses: their names, their authority, and their expiry. */
 export const certificatesCheck: Check = {
   name: 'certificates',
   run: async (examined) => {
@@ -66,11 +66,11 @@ async function checkOrigin(
       : 'Read the log of the server: it renews certificates, or reads them from files (SHOAL_TLS).'
   try {
     const { validTo, problem } = await readCertificate(hostname, Number(port) || 443)
-    const leftMs = validTo.getTime() - clock.now().getTime()
-    const finding = `${origin} is valid until ${validTo.toISOString()} (${Math.floor(leftMs / days(1))} days)`
-    if (leftMs <= 0) return failed('certificates', `${origin} expired on ${validTo.toISOString()}`, remedy)
+    const remainingMs = validTo.getTime() - clock.now().getTime()
+    const finding = `${origin} is valid until ${validTo.toISOString()} (${Math.floor(remainingMs / days(1))} days)`
+    if (remainingMs <= 0) return failed('certificates', `${origin} expired on ${validTo.toISOString()}`, remedy)
     if (problem) return failed('certificates', `${origin}: ${problem}`, remedy)
-    return leftMs < days(14) ? warning('certificates', finding, remedy) : ok('certificates', finding)
+    return remainingMs < days(14) ? warning('certificates', finding, remedy) : ok('certificates', finding)
   } catch (error) {
     return failed('certificates', `${origin}: ${reasonOf(error)}`, 'Check DNS, the proxy in front and the firewall.')
   }

@@ -27,9 +27,11 @@ function readLimits(pid: number | 'self'): CheckResult[] {
   const lines = readFileSync(file, 'utf8').split('\n')
   const owner = pid === 'self' ? 'of this process' : `of process ${pid}`
   return limits.map(({ key, name, setting, recommended, required }) => {
-    const hard = /\s(\d+|unlimited)\s+(\d+|unlimited)\s/.exec(lines.find((line) => line.startsWith(key)) ?? '')?.[2]
-    const limit = hard === undefined || hard === 'unlimited' ? Infinity : Number(hard)
-    const finding = `${hard ?? 'unknown'} ${name} (limit ${owner})`
+    const hardLimit = /\s(\d+|unlimited)\s+(\d+|unlimited)\s/.exec(
+      lines.find((line) => line.startsWith(key)) ?? '',
+    )?.[2]
+    const limit = hardLimit === undefined || hardLimit === 'unlimited' ? Infinity : Number(hardLimit)
+    const finding = `${hardLimit ?? 'unknown'} ${name} (limit ${owner})`
     const remedy = `Set ${setting}=${recommended} or more in the unit of systemd, or raise the hard limit with ulimit before the start.`
     if (limit < required) return failed('limits', `${finding}; at least ${required} are needed`, remedy)
     return limit < recommended

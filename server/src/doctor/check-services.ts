@@ -32,8 +32,8 @@ export const nodesCheck: Check = {
   run: async ({ config }) => {
     const nodes = await checkNodes(config)
     if (nodes.length === 0) return [skipped('RPC nodes', 'none are configured')]
-    return [...Map.groupBy(nodes, ({ chain }) => chain)].map(([chain, ofChain]) =>
-      chainResult(chain, ofChain, config.SHOAL_RPC_CONFIG !== undefined),
+    return [...Map.groupBy(nodes, ({ chain }) => chain)].map(([chain, chainNodes]) =>
+      chainResult(chain, chainNodes, config.SHOAL_RPC_CONFIG !== undefined),
     )
   },
 }
@@ -90,7 +90,7 @@ export const clusterCheck: Check = {
   },
 }
 
-/** Uses the S3 bucket of archives, if there is one. A gateway has no credentials for it. */
+/** Checks access to the S3 bucket of archives, if there is one. A gateway has no credentials for the bucket. */
 export const bucketCheck: Check = {
   name: 'S3',
   run: async ({ config }) => {

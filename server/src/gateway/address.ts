@@ -12,7 +12,7 @@ export type Target = {
 export type AddressParser = (host: string | undefined, url: string) => Target | null
 
 /** The slots that legacy URLs can address. */
-const shortSlot = /^v\d+$/
+const legacySlot = /^v\d+$/
 
 /** Returns a parser for URLs of the form of `gatewayUrl`, which contains `{org}` in its host or path. */
 export function addressParser(gatewayUrl: string): AddressParser {
@@ -39,11 +39,11 @@ const patternOf = (template: string, end: string): RegExp =>
 function targetOf(org: string, orgPath: string): Target | null {
   const [, segment = '', path = ''] = /^\/([^/?]*)(.*)$/s.exec(orgPath) ?? []
   const name = decode(segment)
-  if (name.includes('@') || name.includes(':')) return programOf(org, name, path)
+  if (name.includes('@') || name.includes(':')) return versionTarget(org, name, path)
   return legacyTarget(org, name, path)
 }
 
-function programOf(org: string, reference: string, path: string): Target | null {
+function versionTarget(org: string, reference: string, path: string): Target | null {
   const [, kind, subpath = ''] = /^\/(api|hasura)((?:[/?].*)?)$/s.exec(path) ?? []
   if (kind === 'api' || kind === 'hasura')
     return { org, reference, program: { kind }, path: subpath.startsWith('/') ? subpath : `/${subpath}` }
@@ -56,7 +56,7 @@ function programOf(org: string, reference: string, path: string): Target | null 
 /** Parses legacy URLs: `/<name>/graphql` addresses the tag `prod` of a squid, `/<name>/v/v1/graphql` its slot `v1`. */
 function legacyTarget(org: string, name: string, path: string): Target | null {
   const [, slot, query] = /^(?:\/v\/([^/]+))?\/graphql(\?.*)?$/.exec(path) ?? [undefined, undefined, null]
-  if (query === null || (slot !== undefined && !shortSlot.test(slot))) return null
+  if (query === null || (slot !== undefined && !legacySlot.test(slot))) return null
   return {
     org,
     reference: slot ? `${name}@${slot}` : `${name}:prod`,

@@ -26,7 +26,7 @@ beforeEach(() => {
       writtenRows.push(...rows)
     },
     add: (into, from) => void (into.count += from.count),
-    failure: 'failed to write counts',
+    failureMessage: 'failed to write counts',
     log: { warn: (_: unknown, message?: string) => void warnings.push(message ?? '') },
     maxRows: 3,
   })

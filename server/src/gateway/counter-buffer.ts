@@ -7,12 +7,12 @@ const defaultMaxRows = 100_000
 
 /** How a buffer writes its rows. */
 export type CounterBufferOptions<Row> = {
-  /** Adds the rows to the database. Ordered by key, so that concurrent gateways lock rows in the same order. */
+  /** Adds the rows to the database. They are ordered by key, so that concurrent gateways lock rows in the same order. */
   write: (rows: Row[]) => Promise<void>
   /** Adds the counts of `from` to `into`. */
   add: (into: Row, from: Row) => void
-  /** Log line for a failed write. */
-  failure: string
+  /** The log line for a failed write. */
+  failureMessage: string
   log: Pick<Logger, 'warn'>
   /** Maximum number of rows in memory. Counts of further keys are dropped until a write succeeds. */
   maxRows?: number
@@ -69,7 +69,7 @@ export class CounterBuffer<Row> {
     try {
       await this.#options.write(ordered)
     } catch (error) {
-      this.#options.log.warn({ err: error }, this.#options.failure)
+      this.#options.log.warn({ err: error }, this.#options.failureMessage)
       this.#putBack()
     }
     this.#inFlight = new Map()

@@ -23,14 +23,14 @@ export type DomainTable = {
  */
 export async function openDomainTable(app: App): Promise<DomainTable> {
   let domains = new Map<string, ActiveDomain>()
-  const isRead = Promise.withResolvers<void>()
+  const firstRead = Promise.withResolvers<void>()
   // One read at a time, so that an earlier read cannot replace the result of a later one.
   const reload = oneAtATime(async () => {
     domains = new Map((await selectActiveDomains(app.db)).map((domain) => [domain.name, domain]))
   })
   const reloadOrLog = () =>
-    void reload().then(isRead.resolve, (error: unknown) => {
-      isRead.reject(error)
+    void reload().then(firstRead.resolve, (error: unknown) => {
+      firstRead.reject(error)
       app.log.warn({ err: error }, 'failed to read domains')
     })
   // The first read begins only while the connection listens, so that no notification is missed.
@@ -43,7 +43,7 @@ export async function openDomainTable(app: App): Promise<DomainTable> {
     clearInterval(timer)
     stopListening()
   }
-  await isRead.promise.catch((error: unknown) => {
+  await firstRead.promise.catch((error: unknown) => {
     close()
     throw error
   })

@@ -31,7 +31,7 @@ export async function createGateway(app: App, limits: HoldingLimits = defaultHol
     app.partStates.gateway = () => ({ routesReadMs: table.msSinceReload(), problem: reports.problem() })
 
   const handle = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
-    const url = canonical(req.url ?? '/')
+    const url = collapseSlashes(req.url ?? '/')
     // The gateway does not serve its own pages and services at domains of organizations.
     const domain = domains.find(req.headers.host, url)
     if (domain) return await squids.handle(req, res, domain)
@@ -48,7 +48,7 @@ export async function createGateway(app: App, limits: HoldingLimits = defaultHol
 
   const upgrade = async (req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
     socket.on('error', () => socket.destroy())
-    const url = canonical(req.url ?? '/')
+    const url = collapseSlashes(req.url ?? '/')
     const domain = domains.find(req.headers.host, url)
     if (domain) return await squids.upgrade(req, socket, head, domain)
     const [, chain, token] = /^\/rpc\/([^/?]+)\/([^/?]+)/.exec(url) ?? []
@@ -81,8 +81,8 @@ export async function createGateway(app: App, limits: HoldingLimits = defaultHol
 /** Whether the URL is a page of the gateway itself. No squid has such a path. */
 const isOwnPage = (url: string): boolean => /^\/(?:healthz|readyz|metrics)?(?:\?|$)/.test(url)
 
-/** Collapses leading slashes into one. */
-const canonical = (url: string): string => (url.startsWith('//') ? url.replace(/^\/+/, '/') : url)
+/** Replaces several leading slashes by one. */
+const collapseSlashes = (url: string): string => (url.startsWith('//') ? url.replace(/^\/+/, '/') : url)
 
 function sendJson(res: ServerResponse, status: number, body: unknown): void {
   res

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
-import { requestHeaders } from './headers.ts'
+import { requestHeaders, schemeOf } from './headers.ts'
 
 const forwardedHeader = (remoteAddress: string) => {
   const headers = { 'x-forwarded-for': '203.0.113.7', 'x-forwarded-proto': 'https', host: 'squids.example.com' }
@@ -17,4 +17,14 @@ test('a trusted proxy reports the address and scheme of its client', () => {
 test.each(['198.18.4.2', '::ffff:198.19.0.7'])('a squid at %s cannot report another address or scheme', (address) => {
   expect(forwardedHeader(address)('x-forwarded-for')).toBe(address)
   expect(forwardedHeader(address)('x-forwarded-proto')).toBe('http')
+})
+
+test.each([
+  { remoteAddress: '127.0.0.1', isProxyTrusted: true, encrypted: false, scheme: 'https' },
+  { remoteAddress: '127.0.0.1', isProxyTrusted: false, encrypted: false, scheme: 'http' },
+  { remoteAddress: '127.0.0.1', isProxyTrusted: false, encrypted: true, scheme: 'https' },
+  { remoteAddress: '198.18.4.2', isProxyTrusted: true, encrypted: false, scheme: 'http' },
+])('the scheme of a request from $remoteAddress is $scheme', ({ isProxyTrusted, scheme, ...socket }) => {
+  const request = { headers: { 'x-forwarded-proto': 'https' }, socket }
+  expect(schemeOf(request as unknown as IncomingMessage, isProxyTrusted)).toBe(scheme)
 })

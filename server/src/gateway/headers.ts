@@ -36,20 +36,23 @@ export function requestHeaders(request: IncomingMessage, isProxyTrusted: boolean
       headers.push(name, raw[i + 1] ?? '')
   }
   const address = request.socket.remoteAddress ?? ''
-  // A squid reaches the gateway directly, not through the operator's proxy, so its forwarding headers may be false.
-  const isTrusted = isProxyTrusted && !isSquidAddress(address)
-  const forwardedFor = isTrusted ? request.headers['x-forwarded-for'] : undefined
+  const forwardedFor = isForwardingTrusted(request, isProxyTrusted) ? request.headers['x-forwarded-for'] : undefined
   headers.push('x-forwarded-for', forwardedFor ? `${String(forwardedFor)}, ${address}` : address)
   headers.push('x-forwarded-host', request.headers.host ?? '')
-  headers.push(
-    'x-forwarded-proto',
-    (isTrusted && request.headers['x-forwarded-proto']?.toString()) || protocolOf(request),
-  )
+  headers.push('x-forwarded-proto', schemeOf(request, isProxyTrusted))
   return headers
 }
 
-const protocolOf = ({ socket }: IncomingMessage): string =>
-  'encrypted' in socket && socket.encrypted ? 'https' : 'http'
+/** A squid reaches the gateway directly, not through the operator's proxy, so its forwarding headers may be false. */
+const isForwardingTrusted = ({ socket }: IncomingMessage, isProxyTrusted: boolean): boolean =>
+  isProxyTrusted && !isSquidAddress(socket.remoteAddress ?? '')
+
+/** Returns the scheme with which the caller sent the request, `http` or `https`, to this server or to the operator's proxy. */
+export function schemeOf(request: IncomingMessage, isProxyTrusted: boolean): string {
+  const { socket } = request
+  const forwarded = isForwardingTrusted(request, isProxyTrusted) && request.headers['x-forwarded-proto']?.toString()
+  return forwarded || ('encrypted' in socket && socket.encrypted ? 'https' : 'http')
+}
 
 /** Headers that affect the whole origin, which all squids may share. */
 const originWideHeaders = new Set(['clear-site-data', 'service-worker-allowed', 'strict-transport-security', 'alt-svc'])
@@ -70,7 +73,7 @@ export function responseHeaders(
   return headers
 }
 
-/** Hop-by-hop headers listed in the Connection header. */
+/** Returns the hop-by-hop headers that a Connection header lists; null if it lists none. */
 function headersListedIn(connection: string | undefined): Set<string> | null {
   if (!connection || connection === 'keep-alive' || /^(keep-alive|close)$/i.test(connection)) return null
   return new Set(connection.toLowerCase().split(/\s*,\s*/))
@@ -81,15 +84,15 @@ export function corsHeaders(rules: CorsRules | null, origin: string | undefined)
   if (!rules || rules.enabled === false || Object.keys(rules).length === 0) return null
   if (!origin) return []
   const allowed = toList(rules.allow_origin ?? '*')
-  const isAny = allowed.includes('*')
-  if (!isAny && !allowed.includes(origin)) return ['vary', 'Origin']
-  const credentials = rules.allow_credentials === true
+  const allowsAnyOrigin = allowed.includes('*')
+  if (!allowsAnyOrigin && !allowed.includes(origin)) return ['vary', 'Origin']
+  const allowsCredentials = rules.allow_credentials === true
   return [
     'access-control-allow-origin',
-    isAny && !credentials ? '*' : origin,
+    allowsAnyOrigin && !allowsCredentials ? '*' : origin,
     'vary',
     'Origin',
-    ...(credentials ? ['access-control-allow-credentials', 'true'] : []),
+    ...(allowsCredentials ? ['access-control-allow-credentials', 'true'] : []),
     ...optionalHeader('access-control-expose-headers', rules.expose_headers),
   ]
 }

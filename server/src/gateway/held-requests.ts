@@ -130,7 +130,7 @@ export class HeldRequests {
       const notified = new Promise<void>((wake) => (version.wake = wake))
       if (performance.now() - refreshedMs > refreshMs) {
         refreshedMs = performance.now()
-        // A notification may have been lost. While the database is unavailable this fails, and polling continues.
+        // A notification may have been lost. While the database is unavailable, the refresh fails and polling continues.
         this.#table.refresh(squidId).catch(() => undefined)
       }
       if (await this.#mayRespond(squidId)) {

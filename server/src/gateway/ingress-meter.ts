@@ -34,7 +34,7 @@ export class IngressMeter {
         into.errorBytes += from.errorBytes
         into.histogram = into.histogram.map((n, i) => n + (from.histogram[i] ?? 0))
       },
-      failure: 'failed to write ingress counts; trying again',
+      failureMessage: 'failed to write ingress counts; trying again',
       log: app.log,
     })
   }

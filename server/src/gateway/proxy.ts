@@ -61,8 +61,8 @@ export async function forward(options: ForwardOptions): Promise<Outcome> {
     // A streamed body can be read only once, so the gateway first checks that the program accepts connections.
     if (program && (body !== streamed || (await canConnect(program)))) {
       const outcome = await send(options, program, body === streamed ? options.req : body)
-      if (!('failed' in outcome)) return outcome
-      const code = codeOf(outcome.failed)
+      if (!('failure' in outcome)) return outcome
+      const code = codeOf(outcome.failure)
       if (!wasNotSent(code, body)) {
         if (!mayRepeat(options, body, ++attempts))
           return { error: options.res.destroyed ? callerDisconnected : errorOf(options.route, code) }
@@ -120,7 +120,7 @@ function send(
   options: ForwardOptions,
   program: SquidProgram,
   body: Buffer | IncomingMessage | null,
-): Promise<Outcome | { failed: Error }> {
+): Promise<Outcome | { failure: Error }> {
   const { req, res, cors } = options
   const startedMs = performance.now()
   const headers = requestHeaders(req, options.isProxyTrusted)
@@ -158,7 +158,7 @@ function send(
         done({ status, bytes, elapsedMs, isFailure: status >= 500 })
       },
       onResponseError: (_, error) => {
-        if (!res.headersSent) return done({ failed: error })
+        if (!res.headersSent) return done({ failure: error })
         const isFailure = !res.destroyed
         // Breaks the connection, so that the caller notices the incomplete response.
         res.destroy()

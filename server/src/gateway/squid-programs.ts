@@ -43,7 +43,7 @@ export class SquidPrograms {
     const workload = workloadIdOf(route.squidId, route.generation)
     if (program.kind === 'processor')
       return route.processors.includes(program.name) ? this.#connect(workload, program.name, metricsPort) : null
-    const { count, nameOf, port } = serversOf(route, program.kind)
+    const { count, nameOf, port } = replicasOf(route, program.kind)
     if (count <= 1) return count === 1 ? this.#connect(workload, nameOf(0), port) : null
     const key = `${workload}/${program.kind}`
     const picks = this.#pickCounts.get(key) ?? 0
@@ -53,9 +53,9 @@ export class SquidPrograms {
   }
 
   /** Returns the replicas of an api or of Hasura that exist in the runtime, starting with number `first`. */
-  replicas(route: Route, kind: Server, first = 0): SquidProgram[] {
+  replicas(route: Route, kind: ReplicatedKind, first = 0): SquidProgram[] {
     const workload = workloadIdOf(route.squidId, route.generation)
-    const { count, nameOf, port } = serversOf(route, kind)
+    const { count, nameOf, port } = replicasOf(route, kind)
     return Array.from({ length: count }, (_, i) => this.#connect(workload, nameOf((first + i) % count), port)).filter(
       (replica) => replica !== null,
     )
@@ -97,7 +97,7 @@ export class SquidPrograms {
     for (const [key, program] of this.#programs) {
       if (program.usedAtMs > cutoffMs) continue
       this.#drop(key)
-      for (const kind of servers) this.#pickCounts.delete(`${program.workload}/${kind}`)
+      for (const kind of replicatedKinds) this.#pickCounts.delete(`${program.workload}/${kind}`)
     }
   }
 
@@ -108,10 +108,10 @@ export class SquidPrograms {
   }
 }
 
-const servers = ['api', 'hasura'] as const
-type Server = (typeof servers)[number]
+const replicatedKinds = ['api', 'hasura'] as const
+type ReplicatedKind = (typeof replicatedKinds)[number]
 
-const serversOf = (route: Route, kind: Server) =>
+const replicasOf = (route: Route, kind: ReplicatedKind) =>
   kind === 'api'
     ? { count: route.apiReplicas, nameOf: apiName, port: apiPort }
     : { count: route.hasuraReplicas, nameOf: hasuraName, port: hasuraPort }

@@ -3,7 +3,7 @@ import { WebSocketGate } from './websocket-gate.ts'
 
 const closeFrame = Buffer.from([0x88, 0x02, 0x03, 0xf4])
 
-function frame(size: number, masked = false): Buffer {
+function frame(size: number, isMasked = false): Buffer {
   const length =
     size < 126
       ? [size]
@@ -11,8 +11,8 @@ function frame(size: number, masked = false): Buffer {
         ? [126, size >> 8, size & 255]
         : [127, 0, 0, 0, 0, (size >> 24) & 255, (size >> 16) & 255, (size >> 8) & 255, size & 255]
   const [first = 0, ...more] = length
-  const mask = masked ? [1, 2, 3, 4] : []
-  return Buffer.concat([Buffer.from([0x82, first | (masked ? 0x80 : 0), ...more, ...mask]), Buffer.alloc(size, 7)])
+  const mask = isMasked ? [1, 2, 3, 4] : []
+  return Buffer.concat([Buffer.from([0x82, first | (isMasked ? 0x80 : 0), ...more, ...mask]), Buffer.alloc(size, 7)])
 }
 
 /** Writes `bytes` to a gate in pieces of `pieceSize`, ends it after `endAfter` bytes, and resolves with the forwarded bytes. */
@@ -34,8 +34,8 @@ async function throughGate(bytes: Buffer, pieceSize: number, endAfter: number): 
 test.each([0, 5, 125, 126, 300, 65_535, 70_000])(
   'the close frame follows a complete frame of %i bytes',
   async (size) => {
-    for (const masked of [false, true]) {
-      const [first, second] = [frame(size, masked), frame(9)]
+    for (const isMasked of [false, true]) {
+      const [first, second] = [frame(size, isMasked), frame(9)]
       for (const pieceSize of [7, 1_000, 1_000_000]) {
         const midFrame = Math.max(1, Math.min(pieceSize, first.length - 1))
         const output = await throughGate(Buffer.concat([first, second, second]), pieceSize, midFrame)

@@ -18,7 +18,7 @@ export class WebSocketGate extends Transform {
   endBetweenFrames(): void {
     if (this.#isEnding) return
     this.#isEnding = true
-    if (this.#isBetween) this.#end()
+    if (this.#isBetweenFrames) this.#end()
   }
 
   override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
@@ -29,7 +29,7 @@ export class WebSocketGate extends Transform {
     done()
   }
 
-  get #isBetween(): boolean {
+  get #isBetweenFrames(): boolean {
     return this.#header.length === 0 && this.#payloadRemaining === 0
   }
 
@@ -47,7 +47,7 @@ export class WebSocketGate extends Transform {
   #endOfFrame(chunk: Buffer): number | null {
     for (let offset = 0; offset < chunk.length;) {
       offset = this.#step(chunk, offset)
-      if (this.#isBetween) return offset
+      if (this.#isBetweenFrames) return offset
     }
     return null
   }

@@ -66,10 +66,10 @@ export async function listenForHealth(
 
 /** Handles a request on the port that serves only health and metrics. */
 export async function handleHealthRequest(app: App, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const response = await healthResponse(app, req).catch(() => null)
-  sendHealth(
-    req,
-    res,
-    response ?? { status: 404, type: 'application/json', body: '{"error":"There is no such page."}' },
-  )
+  try {
+    sendHealth(req, res, (await healthResponse(app, req)) ?? json(404, { error: 'There is no such page.' }))
+  } catch (error) {
+    app.log.error({ err: error, path: req.url?.split('?')[0] }, 'a health page failed')
+    sendHealth(req, res, json(500, { error: 'The page failed. The log of the server has the reason.' }))
+  }
 }

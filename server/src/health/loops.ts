@@ -69,8 +69,8 @@ export function measured(app: LoopApp, name: string, intervalMs: number, work: (
   const end = (startedMs: number, error: string | null) => {
     const lastMs = Math.round(performance.now() - startedMs)
     const endedAt = app.clock.now()
-    const failed = error === null ? 0 : (reports.get(name)?.failures ?? 0) + 1
-    reports.set(name, { name, intervalMs, lastMs, lastEndedAt: endedAt.toISOString(), failures: failed, error })
+    const failedRounds = error === null ? 0 : (reports.get(name)?.failures ?? 0) + 1
+    reports.set(name, { name, intervalMs, lastMs, lastEndedAt: endedAt.toISOString(), failures: failedRounds, error })
     seconds.observe({ loop: name }, lastMs / 1000)
     lastEnd.set({ loop: name }, endedAt.getTime() / 1000)
     if (error !== null) failures.inc({ loop: name })

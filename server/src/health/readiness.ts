@@ -79,7 +79,7 @@ const checkLogsDatabase = async (url: string | undefined): Promise<string | null
 
 const freeText = (disk: Disk) => `only ${(freeShare(disk) * 100).toFixed(1)} % is free`
 
-/** Returns a warning that does not affect readiness: a load balancer would remove all servers on this disk although they still work. */
+/** Returns a warning. It does not affect readiness, so that a load balancer does not remove all servers on this disk. */
 const diskWarning = (disk: Disk, config: Config): string | null =>
   disk.freeBytes < reserveBytes(disk, config) ? `${freeText(disk)}: deployments are refused` : null
 

@@ -11,7 +11,8 @@ import { rejectUnstorable } from './unstorable.ts'
 /**
  * Authenticates and authorizes a request according to the `access` and `scope` of its endpoint. Returns the caller and the organization.
  * `name`: the full name of the endpoint, such as `squids.get`.
- * @throws Refusal 400 for parameters that Postgres cannot store, 401 if the caller is unknown, 404 if not a member, 405 if not allowed, 429 after too many requests
+ * @throws Refusal 400 for parameters that Postgres cannot store, 401 if the caller is unknown, 404 if the caller is not a member, 405 if
+ * the call is not allowed, 429 after too many requests
  */
 export async function admit(
   app: App,

@@ -42,7 +42,7 @@ describe.each([{ trustProxy: 'false' }, { trustProxy: 'true' }])(
     })
     afterAll(() => t?.close())
 
-    /** Sends a request with exactly this path and these headers, which fetch would change. Returns all of the response as text. */
+    /** Sends a request with exactly this path and these headers, which fetch would change. `all`: headers and body of the response. */
     async function send(
       forged: Record<string, string>,
       path: string,

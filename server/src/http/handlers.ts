@@ -19,7 +19,8 @@ import { createUser, userHandlers } from '../modules/user/index.ts'
 
 /**
  * The files that handle the endpoints of each area, relative to `server/src/modules`. `squids` has a second file for the endpoints that
- * deploy or change a version. `secrets` also has a second file, because only the module `squids` knows which versions use a secret.
+ * deploy or change a version, `alerts` one for channels, and `secrets` one because only the module `squids` knows which versions use a
+ * secret.
  */
 export const handlerFiles: Record<keyof Contract, string[]> = {
   auth: ['auth/handlers.ts'],

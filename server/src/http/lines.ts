@@ -2,8 +2,8 @@
 export const heartbeatMs = 5_000
 
 /**
- * Returns newline-delimited JSON: one line with an array for each batch, and blank lines while idle. `parse` returns each item as it is sent. Ends when `ending` aborts; clients
- * then reconnect.
+ * Returns newline-delimited JSON: one line with an array for each batch, and blank lines while idle. `parse` converts an item to the
+ * form that is sent. Ends when `ending` aborts; clients then reconnect.
  */
 export async function* streamLines(
   batches: AsyncIterable<unknown[]>,

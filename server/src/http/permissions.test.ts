@@ -123,7 +123,7 @@ const scopeOf = new Map(
 type Member = keyof typeof memberPermissions
 const isMember = (caller: string): caller is Member => caller in memberPermissions
 
-/** Operators are members of no organization here. One of them has not entered the password recently. */
+/** The operators are not members of `org`. One of them has not entered the password recently. */
 const operatorCallers = ['operator', 'operator without password'] as const
 const allCallers = [
   'stranger',
@@ -164,8 +164,8 @@ function expectedOutcome(name: string, caller: Caller, credential: Credential): 
   if (access === 'verified') return 'in'
   if (!isMember(caller) || credential === 'admin elsewhere') return '404 NOT_FOUND'
   if (access === 'member') return 'in'
-  const held: readonly Permission[] = memberPermissions[caller]
-  return held.includes(access) ? 'in' : '405 NOT_ALLOWED'
+  const callerPermissions: readonly Permission[] = memberPermissions[caller]
+  return callerPermissions.includes(access) ? 'in' : '405 NOT_ALLOWED'
 }
 
 /** For all callers but operators with a session, the endpoints of operators are unknown paths. */
@@ -330,10 +330,10 @@ describe('declarations', () => {
     endpoint({ method: 'GET', path: '/v1/new', access: 'everything', summary: 'New', payload: z.null() })
     // @ts-expect-error An endpoint that is not public must declare the scope of API tokens.
     endpoint({ method: 'GET', path: '/v1/new', access: 'verified', summary: 'New', payload: z.null() })
-    const declaration = { method: 'GET', path: '/v1/mine', summary: 'Mine', payload: z.null() } as const
-    const mine = endpoint({ ...declaration, access: 'verified', scope: 'read' })
+    const declaration = { method: 'GET', path: '/v1/new', summary: 'New', payload: z.null() } as const
+    const endpointWithoutOrg = endpoint({ ...declaration, access: 'verified', scope: 'read' })
     // @ts-expect-error A handler without `{code}` and membership has no organization to read.
-    const handler: Handler<typeof mine> = async ({ org: none }) => none
+    const handler: Handler<typeof endpointWithoutOrg> = async ({ org: none }) => none
     expect(handler).toBeTypeOf('function')
   })
 
@@ -352,11 +352,11 @@ type Json = { [key: string]: unknown }
 function openPaths(schema: Json, path = ''): string[] {
   const children = (key: string) => Object.entries((schema[key] ?? {}) as Record<string, Json>)
   const alternatives = ['anyOf', 'oneOf', 'allOf'].flatMap((key) => (schema[key] ?? []) as Json[])
-  if (alternatives.length > 0) return alternatives.flatMap((one) => openPaths(one, path))
+  if (alternatives.length > 0) return alternatives.flatMap((alternative) => openPaths(alternative, path))
   if (typeof schema['$ref'] === 'string' || 'const' in schema || 'enum' in schema) return []
   if (schema['type'] === 'array') return openPaths((schema['items'] ?? {}) as Json, path)
   if (schema['type'] !== 'object') return schema['type'] === undefined ? [path] : []
   const isClosed = schema['additionalProperties'] === false
-  const inside = children('properties').flatMap(([key, one]) => openPaths(one, path ? `${path}.${key}` : key))
+  const inside = children('properties').flatMap(([key, child]) => openPaths(child, path ? `${path}.${key}` : key))
   return isClosed ? inside : [path, ...inside]
 }

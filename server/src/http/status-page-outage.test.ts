@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const get = (path: string) => t.http.inject({ url: path })
 
-test('while the database does not respond, visitors see the last copy for an hour, and then a page that says so', async () => {
+test('while the database does not respond, visitors see the last copy for an hour, and then an error page', async () => {
   const before = await get('/status/acme')
   expect(before.body).not.toContain('cannot be updated')
   const json = (await get('/status/acme.json')).body

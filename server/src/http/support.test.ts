@@ -57,7 +57,7 @@ async function call(name: string, e: Endpoint, code = org.code): Promise<{ statu
   return { status: statusCode, body: '' }
 }
 
-/** Opens or closes support as `open` does, and confirms the password, without the time that hashing it takes. */
+/** Opens support as `open` does, or closes it if `orgId` is null. Confirms the password without hashing it, which is slow. */
 async function setSupport(orgId: number | null): Promise<void> {
   const now = t.clock.now()
   const until = new Date(now.getTime() + minutes(30))
@@ -74,15 +74,15 @@ async function rowsOfOrg(): Promise<string[]> {
     `select table_name as name from information_schema.columns
      where table_schema = 'public' and column_name = 'org_id' and table_name <> 'audit_log' order by 1`,
   )
-  const found: string[] = []
+  const rowTexts: string[] = []
   for (const { name } of tables) {
     const { rows } = await pool.query<{ row: string }>(`select t::text as row from "${name}" t where org_id = $1`, [
       org.id,
     ])
-    found.push(...rows.map(({ row }) => `${name} ${row}`).toSorted())
+    rowTexts.push(...rows.map(({ row }) => `${name} ${row}`).toSorted())
   }
   const { rows } = await pool.query<{ row: string }>('select t::text as row from orgs t where id = $1', [org.id])
-  return [...found, ...rows.map(({ row }) => row)]
+  return [...rowTexts, ...rows.map(({ row }) => row)]
 }
 
 test('support may call exactly the listed endpoints of the organization; none reveals a password, token or secret', async () => {
@@ -116,11 +116,11 @@ test('every other endpoint responds as without support, and reveals nothing of t
   expect(before.length).toBeGreaterThan(3)
   for (const [name, e] of others.filter(([name]) => !ownSession.includes(name))) {
     const statuses: number[] = []
-    // The second and third call find the same: what the first one created exists.
+    // The first call may create something, so only the second and third call find the same state.
     for (const isSupporting of [false, false, true]) {
       t.clock.advance(hours(1))
       await setSupport(isSupporting ? org.id : null)
-      // Operators change organizations by other endpoints than support, so these name no organization that exists.
+      // Operators may change organizations through these endpoints, so the code names no existing organization.
       const code = e.access.startsWith('operator') ? 'none' : org.code
       const { status, body } = await call(name, e, code)
       for (const secret of [marker, rpcToken]) expect([name, body.includes(secret)]).toEqual([name, false])
@@ -134,7 +134,7 @@ test('every other endpoint responds as without support, and reveals nothing of t
   expect([...called, ...ownSession].toSorted()).toEqual(others.map(([name]) => name).toSorted())
   await open()
   expect((await t.as(operator).orgs.list()).map(({ code }) => code)).not.toContain(org.code)
-  // The console shows the organization of `user.get` that support reads.
+  // `user.get` also lists the organization that support reads, so that the console can show it.
   const { organizations } = await t.as(operator).user.get({})
   expect(organizations.find(({ code }) => code === org.code)).toMatchObject({ roleType: 'viewer' })
 })

@@ -172,15 +172,15 @@ describe("with another tenant's ids in the attacker's own organization", () => {
 
   test("another tenant's ids in bodies and queries find nothing", async () => {
     const params = { code: attacker.code }
-    const as = t.as(attacker.admin)
+    const asAttacker = t.as(attacker.admin)
     const squidId = String(victim.squidId)
-    expect(await as.deployments.list({ params, query: { squidId } })).toEqual([])
-    expect(await as.deployments.list({ params, query: { before: '999999999' } })).toEqual([])
-    expect(await as.squids.listMine({ query: { name: 'theirs' } })).toEqual([])
-    expect(await as.squids.list({ params, query: { search: 'theirs' } })).toEqual([])
+    expect(await asAttacker.deployments.list({ params, query: { squidId } })).toEqual([])
+    expect(await asAttacker.deployments.list({ params, query: { before: '999999999' } })).toEqual([])
+    expect(await asAttacker.squids.listMine({ query: { name: 'theirs' } })).toEqual([])
+    expect(await asAttacker.squids.list({ params, query: { search: 'theirs' } })).toEqual([])
     await addSquid(attacker.id, 'own', 'own')
     const rollback = (deploymentId: number) =>
-      as.squids
+      asAttacker.squids
         .rollback({ params: { ...params, reference: 'own@v1' }, body: { deploymentId } })
         .catch((error: ApiError) => `${error.status} ${error.message.replace(String(deploymentId), 'N')}`)
     expect(await rollback(Number(victim.ids.deployment))).toBe(await rollback(999_999))

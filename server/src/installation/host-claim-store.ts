@@ -4,7 +4,10 @@ import type { Db } from '../db/database.ts'
 /** `location`: the host and data directory, as text for the operator. */
 export type Claim = { runtime: string; host: string; location: string; takenAt: Date }
 
-/** Claims the squids for `claim.host`; `isForced` takes the claim from another host. Returns whether `claim.host` now holds it. */
+/**
+ * Claims the squids for `claim.host`; with `isForced`, even if another host holds the claim. Returns false if another host still
+ * holds the claim.
+ */
 export async function putClaim(db: Db, claim: Omit<Claim, 'takenAt'>, isForced: boolean): Promise<boolean> {
   const { rows } = await db.execute(sql`
     insert into runtime_claim (runtime, host, location, taken_at) values (${claim.runtime}, ${claim.host}, ${claim.location}, now())

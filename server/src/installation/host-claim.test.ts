@@ -31,10 +31,10 @@ test('of two workers that start concurrently, exactly one claims the squids', as
 
 test('when an operator releases the squids, their worker is notified and loses the claim', async () => {
   await claimHost(t.app)
-  const lost: HostClaimed[] = []
-  const stop = watchClaim(t.app, (error) => lost.push(error), 10)
+  const claimErrors: HostClaimed[] = []
+  const stop = watchClaim(t.app, (error) => claimErrors.push(error), 10)
   expect(await releaseHost(t.app)).toMatchObject({ released: expect.stringContaining(t.app.config.dataDir) })
-  await until(() => expect(lost).toHaveLength(1))
+  await until(() => expect(claimErrors).toHaveLength(1))
   await claimHost(otherWorker)
   await expect(claimHost(t.app)).rejects.toThrow(HostClaimed)
   stop()

@@ -11,7 +11,7 @@ export type ReplicaReport = {
   problems: string[]
   loops: LoopReport[]
   statements: SlowStatement[]
-  /** The disk of the data directory, in bytes; null if it does not respond. `reserve`: deployments are refused while less is free. */
+  /** The disk of the data directory, in bytes; null if it could not be read. `reserve`: deployments are refused while less is free. */
   disk: { free: number; size: number; reserve: number } | null
   /** When `shoal backup` last completed in this data directory, as an ISO time; null if it never did. */
   lastBackupAt: string | null

@@ -12,7 +12,7 @@ export type Dispatcher = {
 
 /**
  * Runs several jobs of a queue concurrently, but only one of each group, so that a slow group does not delay the others. Polls every
- * second, and immediately after a job has ended. Each worker of pg-boss would poll separately.
+ * second, and immediately after a job has ended. Does not use the workers of pg-boss, since each of them would poll separately.
  */
 export function dispatch(
   boss: PgBoss,

@@ -52,7 +52,7 @@ export const nameInMail = (name: string): string =>
     .replaceAll('://', ' ')
     .replaceAll(/ {2,}/g, ' ')
     .trim()
-    // Email programs make no link from a domain with a zero-width space.
+    // Email programs do not turn a domain that contains a zero-width space into a link.
     .replaceAll(/(?<=[\p{L}\p{N}])\.(?=\p{L}{2})/gu, '.\u200B')
 
 export const escapeHtml = (text: string): string =>

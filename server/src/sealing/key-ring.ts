@@ -24,11 +24,11 @@ export const keysLocation = (config: Pick<Config, 'SHOAL_SECRETS_KEY' | 'dataDir
 
 /** Opens the keys of SHOAL_SECRETS_KEY (comma-separated, newest first), or of a file in the data directory, created on first use. */
 export function openKeyRing(options: { keys?: string | undefined; dataDir: string }): KeyRing {
-  return options.keys === undefined ? fileRing(keysFile(options)) : fixedRing(parse(options.keys))
+  return options.keys === undefined ? fileRing(keysFile(options)) : fixedRing(parse(options.keys, 'SHOAL_SECRETS_KEY'))
 }
 
 /** Generates a key. */
-export const newKey = (): Key => toKey(randomBytes(32).toString('base64'))
+export const newKey = (): Key => toKey(randomBytes(32).toString('base64'), 'The new key')
 
 function fixedRing(keys: [Key, ...Key[]]): KeyRing {
   const write = () => {
@@ -46,7 +46,7 @@ function fileRing(file: string): KeyRing {
     keys: () => {
       const { ino, mtimeMs, size } = statSync(file)
       const fileVersion = `${ino} ${mtimeMs} ${size}`
-      if (cached?.fileVersion !== fileVersion) cached = { fileVersion, keys: parse(readFileSync(file, 'utf8')) }
+      if (cached?.fileVersion !== fileVersion) cached = { fileVersion, keys: parse(readFileSync(file, 'utf8'), file) }
       return cached.keys
     },
     write: (keys) => {
@@ -73,20 +73,21 @@ function createKeys(file: string): void {
   }
 }
 
-function parse(text: string): [Key, ...Key[]] {
+/** Parses keys, newest first. `source`: the setting or file that contains them, for the error. @throws InvalidSettingError */
+function parse(text: string, source: string): [Key, ...Key[]] {
   const [first, ...older] = text
     .split(/[\s,]+/)
     .filter(Boolean)
-    .map(toKey)
-  if (!first) throw new InvalidSettingError('SHOAL_SECRETS_KEY contains no key.')
+    .map((key) => toKey(key, source))
+  if (!first) throw new InvalidSettingError(`${source} contains no key.`)
   return [first, ...older]
 }
 
-function toKey(text: string): Key {
+function toKey(text: string, source: string): Key {
   const bytes = Buffer.from(text, 'base64')
   if (bytes.length !== 32)
     throw new InvalidSettingError(
-      'SHOAL_SECRETS_KEY must be 32 bytes in base64, for example from `openssl rand -base64 32`. (Its value is not shown.)',
+      `${source} must contain keys of 32 bytes in base64, for example from \`openssl rand -base64 32\`. (The value is not shown.)`,
     )
   return { id: createHash('sha256').update(bytes).digest('hex').slice(0, 8), bytes, text }
 }

@@ -26,14 +26,14 @@ test('every column of sealed values is listed', async () => {
 test('all values are resealed while a server is running, and then the old key can be dropped', async () => {
   const worker = t.startWorker()
   try {
-    const { org, api, deployAndWait: deployed } = await t.deployer()
+    const { org, api, deployAndWait } = await t.deployer()
     const params = { code: org.code }
     const setSecret = (value: string) =>
       api.secrets.change({ params, body: { secrets: [{ action: 'UPDATE', name: 'KEY', value }] } })
     await setSecret('the first value')
     await setSecret('the second value')
     const { token } = await api.rpc.getToken({ params })
-    await deployed({ env: { KEY: '${{ secrets.KEY }}' } }, { slot: 'v1' })
+    await deployAndWait({ env: { KEY: '${{ secrets.KEY }}' } }, { slot: 'v1' })
     const [before = ''] = keysInFile()
 
     const { key, oldKeys } = await rotateKey(t.app)

@@ -82,11 +82,11 @@ type Rotation = { key: string; resealed: number; oldKeys: string[] }
 /**
  * Reseals all values with a new key. Servers may be running: they read the new key from the file, and can open values of both keys.
  * Keys in SHOAL_SECRETS_KEY are changed by the operator; values are then resealed with the first key.
- * @returns the new key, the number of resealed values, and the old keys, which the database no longer needs
+ * @returns the id of the new key, the number of resealed values, and the ids of the old keys, which the database no longer needs
  */
 export async function rotateKey(app: App): Promise<Rotation> {
   const ring = openKeyRing({ keys: app.config.SHOAL_SECRETS_KEY, dataDir: app.config.dataDir })
-  const isInterrupted = ring.keys().length > 1 && (await countSealedWithOldKeys(app, ring)) > 0
+  const isInterrupted = ring.keys().length > 1 && (await needsOldKeys(app, ring))
   if (!isInterrupted) ring.write([newKey(), ...ring.keys()])
   let resealed = await resealAll(app, ring)
   await sleep(settleMs)
@@ -102,19 +102,17 @@ export async function rotateKey(app: App): Promise<Rotation> {
 export async function dropOldKeys(app: App): Promise<{ key: string; dropped: string[] }> {
   const ring = openKeyRing({ keys: app.config.SHOAL_SECRETS_KEY, dataDir: app.config.dataDir })
   const [newest, ...old] = ring.keys()
-  const remaining = await countSealedWithOldKeys(app, ring)
-  if (remaining > 0) throw new Error(`${remaining} values still need an old key. Run secrets rotate-key first.`)
+  if (await needsOldKeys(app, ring))
+    throw new Error('Values in the database still need an old key. Run secrets rotate-key first.')
   if (old.length > 0) ring.write([newest])
   return { key: newest.id, dropped: old.map(({ id }: Key) => id) }
 }
 
-/** Counts at most one batch per column: callers only need to know whether there are any. */
-async function countSealedWithOldKeys(app: App, ring: KeyRing): Promise<number> {
+async function needsOldKeys(app: App, ring: KeyRing): Promise<boolean> {
   const prefix = sealedPrefix(ring.keys()[0].id)
-  let count = 0
   for (const column of sealedColumns)
-    count += (await listSealedWithOldKeys(app.database, column, prefix, batchSize)).length
-  return count
+    if ((await listSealedWithOldKeys(app.database, column, prefix, 1)).length > 0) return true
+  return false
 }
 
 async function resealAll(app: App, ring: KeyRing): Promise<number> {

@@ -14,14 +14,14 @@ import type { SquidBackend } from './squid-backend.ts'
 export function createKubernetesBackend(
   settings: KubernetesSettings,
   installation: string,
-  building: HostBuilderOptions,
+  builderOptions: HostBuilderOptions,
 ): SquidBackend {
   const { kubeconfig, kubeletCaFile, logListener, gateways, pullAuthFile, quota, cpuRequestRatio, runtimeClass } =
     settings
   const { builds, buildListener } = settings
-  const { targets, containerDiskBytes, log } = building
+  const { targets, containerDiskBytes, log } = builderOptions
   return {
-    directory: createKubernetesDirectory({ installation, kubeconfig, log: building.log }),
+    directory: createKubernetesDirectory({ installation, kubeconfig, log: builderOptions.log }),
     open: async () => {
       const cluster = {
         installation,
@@ -37,8 +37,8 @@ export function createKubernetesBackend(
       }
       const builder =
         builds === 'jobs'
-          ? await openJobBuilder({ ...building, ...cluster, targets: targets.build, listen: buildListener })
-          : (await openHostBuilder(building, 'in registry')).builder
+          ? await openJobBuilder({ ...builderOptions, ...cluster, targets: targets.build, listen: buildListener })
+          : (await openHostBuilder(builderOptions, 'in registry')).builder
       return { runtime: createKubernetesRuntime({ ...cluster, kubeletCaFile, logListener }), builder }
     },
   }

@@ -27,7 +27,7 @@ test('squids may reach each Postgres server of SHOAL_SQUIDS_DATABASE_URL, and bu
   expect(targets.build).toEqual([])
 })
 
-test('in a cluster, the policy of squids has each of these servers, and a service as the namespace of its pods', async () => {
+test('in a cluster, the network policy of squids allows these servers, and for a service the namespace of its pods', async () => {
   expect(await egressTargets(targets.squid)).toEqual([
     { cidr: '10.0.0.5', port: 5432 },
     { cidr: '10.0.0.6', port: 6432 },

@@ -23,7 +23,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Creates an installation like earlier versions of Shoal: one cluster, which also has the database of a squid. */
+/** Creates an installation as earlier versions of Shoal did: with one cluster, which also contains the database of a squid. */
 async function makeOldInstallation() {
   const postgres = await startEmbeddedPostgres({ dir: join(folder, 'postgres') })
   await ensureDatabase(postgres.url('postgres'), 'shoal')
@@ -124,10 +124,14 @@ test('the databases are not moved while a server of the older version runs', asy
 test('a server warns when squids share the Postgres of the control plane', async () => {
   const messages: string[] = []
   const log = pino({ level: 'warn' }, { write: (line) => void messages.push(line) })
-  const server = { installation: {} as InstallationLock, draining: new AbortController().signal, onFailure: () => {} }
-  const warningsOf = async (env: Record<string, string>, ofServer: ServerProcess | null = server) => {
+  const serverProcess = {
+    installation: {} as InstallationLock,
+    draining: new AbortController().signal,
+    onFailure: () => {},
+  }
+  const warningsOf = async (env: Record<string, string>, server: ServerProcess | null = serverProcess) => {
     messages.length = 0
-    await openPostgres(loadConfig({ SHOAL_DATA_DIR: folder, ...env }), folder, log, ofServer ?? undefined)
+    await openPostgres(loadConfig({ SHOAL_DATA_DIR: folder, ...env }), folder, log, server ?? undefined)
     return messages
   }
   const url = 'postgres://shoal@127.0.0.1:5432/shoal'

@@ -32,19 +32,19 @@ export function embeddedClusters(
   stateDir: string,
 ): { controlPlane: EmbeddedPostgresOptions | null; squids: EmbeddedPostgresOptions | null } {
   if (config.DATABASE_URL !== undefined) return { controlPlane: null, squids: null }
-  const hasSquids = config.squidServers.length === 0
+  const needsSquidsCluster = config.squidServers.length === 0
   const megabytes = config.SHOAL_SQUIDS_POSTGRES_MEMORY_MB
   return {
     controlPlane: {
       dir: join(stateDir, clusterNames.controlPlane),
       settings: {
         max_connections: String(controlPlaneConnections),
-        // Statements that operators see. Those that set passwords are not recorded.
+        // Operators see the recorded statements. Utility statements are not recorded, because some set passwords.
         shared_preload_libraries: 'pg_stat_statements',
         'pg_stat_statements.track_utility': 'off',
       },
     },
-    squids: hasSquids
+    squids: needsSquidsCluster
       ? {
           dir: join(stateDir, clusterNames.squids),
           settings: {

@@ -15,7 +15,7 @@ import { createKubernetesBackend } from './kubernetes-backend.ts'
 export type SquidBackend = {
   /** Every process has it; only processes with the role worker or gateway start it. */
   directory: Directory
-  /** Used by the active worker: installs the dependencies of squids and prepares this host. Adopts no containers before `Runtime.start`. */
+  /** Used by the active worker: installs the toolchain of squids, prepares this host. Adopts no containers before `Runtime.start`. */
   open: () => Promise<Pick<WorkerApp, 'runtime' | 'builder'>>
 }
 

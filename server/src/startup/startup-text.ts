@@ -2,7 +2,7 @@ import type { App } from '../app.ts'
 import { outboxUrl } from '../mail/index.ts'
 import { shoalCommand } from '../version.ts'
 
-/** Returns the text that is printed when the server is ready: its URLs and the next commands, or the roles if it does not have all. */
+/** Returns the text that is printed when the server is ready: URLs and next commands, or the roles of a server that lacks some. */
 export function startupText(
   { config, outboxKey }: Pick<App, 'config' | 'outboxKey'>,
   startedInMs: number,

@@ -30,7 +30,7 @@ export function createFactories(app: App) {
       fullName?: string
       password?: string
       emailVerified?: boolean
-      /** A user who has not accepted the terms. Default: false. */
+      /** Whether the user has not accepted the terms yet. Default: false. */
       isNewcomer?: boolean
     } = {},
   ): Promise<TestUser> => {

@@ -46,7 +46,7 @@ type InjectFetchOptions = {
 
 export type TestApp = {
   app: WorkerApp
-  /** A clock that changes only by `advance`. The app does not use it if the options contain another clock. */
+  /** A clock whose time changes only when `advance` is called. The app does not use it if the options contain another clock. */
   clock: ReturnType<typeof fakeClock>
   http: FastifyInstance
   /** Listens on a free loopback port and returns `http://127.0.0.1:<port>`, for streams and real clients. Idempotent. */
@@ -75,7 +75,7 @@ export async function startTestApp(options: TestAppOptions = {}): Promise<TestAp
   }
 }
 
-/** Prints why the database was unavailable to a test that does not expect this: responses do not contain the reason. */
+/** Prints the reason when the database is unexpectedly unavailable in a test, since responses do not contain it. */
 const logOfUnavailableDatabase = pino(
   { level: 'error' },
   { write: (line: string) => void (line.includes('DatabaseUnavailable') && process.stderr.write(line)) },

@@ -8,16 +8,16 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 export function likeHttp1(req: Http2ServerRequest, res: Http2ServerResponse): [IncomingMessage, ServerResponse] {
   const { headers, rawHeaders } = req
   const host = req.authority || headers.host
-  const kept: string[] = []
+  const http1RawHeaders: string[] = []
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? ''
-    if (!name.startsWith(':') && name !== 'host') kept.push(name, rawHeaders[i + 1] ?? '')
+    if (!name.startsWith(':') && name !== 'host') http1RawHeaders.push(name, rawHeaders[i + 1] ?? '')
   }
   if (host !== undefined) {
     headers.host = host
-    kept.push('host', host)
+    http1RawHeaders.push('host', host)
   }
   if (headers['content-length'] === undefined && !req.stream.endAfterHeaders) headers['transfer-encoding'] = 'chunked'
-  rawHeaders.splice(0, rawHeaders.length, ...kept)
+  rawHeaders.splice(0, rawHeaders.length, ...http1RawHeaders)
   return [req as unknown as IncomingMessage, res as unknown as ServerResponse]
 }

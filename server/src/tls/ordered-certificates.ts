@@ -7,9 +7,9 @@ import { ReadLimit } from './read-limit.ts'
 import { createSelfSigned } from './self-signed.ts'
 import type { CertificateSource } from './tls-layer.ts'
 
-/** Number of certificates in memory. Each needs about ten kilobytes. */
+/** Maximum number of certificates in memory. Each needs about ten kilobytes. */
 const maxContexts = 2_000
-/** Number of names in memory that have no certificate, so that not every request for them reaches the database. */
+/** Maximum number of names in memory that have no certificate, so that not every request for them reaches the database. */
 const maxUnknown = 10_000
 /** A lost notification delays a new certificate by at most this time. */
 const maxAgeMs = 60_000
@@ -18,8 +18,8 @@ type Cached = { context: SecureContext | null; atMs: number }
 
 /** Serves the certificates in the database. The installation's own names have a self-signed certificate until their first order succeeds. */
 export function openOrderedCertificates(app: App): { source: CertificateSource; close: () => void } {
-  const known = new BoundedMap<Cached>(maxContexts)
-  const unknown = new BoundedMap<Cached>(maxUnknown)
+  const certificates = new BoundedMap<Cached>(maxContexts)
+  const namesWithoutCertificate = new BoundedMap<Cached>(maxUnknown)
   const selfSigned = new Map<string, Promise<SecureContext>>()
   const pending = new Map<string, Promise<SecureContext | null>>()
   const ownNames = app.config.tls?.ownNames ?? []
@@ -27,12 +27,12 @@ export function openOrderedCertificates(app: App): { source: CertificateSource; 
 
   const stopListening = notificationsOf(app.database).listen(certificatesChannel, {
     onMessage: (name) => {
-      known.delete(name)
-      unknown.delete(name)
+      certificates.delete(name)
+      namesWithoutCertificate.delete(name)
     },
     onListening: () => {
-      known.clear()
-      unknown.clear()
+      certificates.clear()
+      namesWithoutCertificate.clear()
     },
   })
 
@@ -51,7 +51,7 @@ export function openOrderedCertificates(app: App): { source: CertificateSource; 
   const read = async (name: string): Promise<SecureContext | null> => {
     const pair = await findCertificate(app, name)
     const context = pair ? createSecureContext(pair) : null
-    ;(context ? known : unknown).set(name, { context, atMs: performance.now() })
+    ;(context ? certificates : namesWithoutCertificate).set(name, { context, atMs: performance.now() })
     return context
   }
 
@@ -66,7 +66,7 @@ export function openOrderedCertificates(app: App): { source: CertificateSource; 
   }
 
   const contextFor = async (name: string): Promise<SecureContext | null> => {
-    const cached = known.get(name) ?? unknown.get(name)
+    const cached = certificates.get(name) ?? namesWithoutCertificate.get(name)
     const isFresh = cached !== undefined && performance.now() - cached.atMs < maxAgeMs
     const context = isFresh ? cached.context : await readShared(name, cached)
     return context ?? (ownNames.includes(name) ? await selfSignedFor(name) : null)

@@ -15,7 +15,7 @@ export function createRedirect(
   httpsPort: number,
   isServed: (name: string) => boolean,
 ): (req: IncomingMessage, res: ServerResponse) => void {
-  // Anyone may send tokens.
+  // Anyone may send requests with made-up tokens, and each of them is looked up in the database.
   const reads = new ReadLimit()
   const challenge = async (req: IncomingMessage, res: ServerResponse, name: string) => {
     const token = (req.url ?? '').slice(challengePath.length)

@@ -21,9 +21,9 @@ export type TlsLayer = ConnectionLayer & {
 
 /** The protocol with which ACME authorities connect. */
 const acmeProtocol = 'acme-tls/1'
-const handshakeMs = 10_000
+const handshakeTimeoutMs = 10_000
 /** As for HTTP/1, longer than load balancers keep their connections. */
-const idleMs = 72_000
+const idleTimeoutMs = 72_000
 /** Names that are longer do not exist in DNS. */
 const maxNameLength = 253
 
@@ -54,15 +54,15 @@ export function createTlsLayer(): TlsLayer {
     session.once('close', () => sessions.delete(session))
     session.on('error', () => session.destroy())
     // Streams in progress end first.
-    session.setTimeout(idleMs, () => session.close())
+    session.setTimeout(idleTimeoutMs, () => session.close())
     if (isDraining) session.close()
   })
 
-  const secure = createTlsServer(
+  const tlsServer = createTlsServer(
     {
       ALPNProtocols: ['h2', 'http/1.1'],
       minVersion: 'TLSv1.2',
-      handshakeTimeout: handshakeMs,
+      handshakeTimeout: handshakeTimeoutMs,
       SNICallback: selectWith(({ contextFor }, name) => contextFor(name)),
     },
     (socket: TLSSocket) => {
@@ -70,10 +70,10 @@ export function createTlsLayer(): TlsLayer {
       else onHttp1(socket)
     },
   )
-  const challenges = createTlsServer(
+  const challengeServer = createTlsServer(
     {
       ALPNProtocols: [acmeProtocol],
-      handshakeTimeout: handshakeMs,
+      handshakeTimeout: handshakeTimeoutMs,
       SNICallback: selectWith(({ challengeFor }, name) => challengeFor(name)),
     },
     (socket) => socket.end(),
@@ -87,12 +87,12 @@ export function createTlsLayer(): TlsLayer {
       sockets.add(socket)
       socket.once('close', () => sockets.delete(socket))
       socket.on('error', () => socket.destroy())
-      const timer = setTimeout(() => socket.destroy(), handshakeMs).unref()
+      const timer = setTimeout(() => socket.destroy(), handshakeTimeoutMs).unref()
       readTlsClientHello(socket)
         .then((hello) => {
           const protocols = getExtensionData(hello, 'alpn')?.protocols ?? []
           const isChallenge = protocols.length === 1 && protocols[0] === acmeProtocol
-          ;(isChallenge ? challenges : secure).emit('connection', socket)
+          ;(isChallenge ? challengeServer : tlsServer).emit('connection', socket)
         })
         .catch(() => socket.destroy())
         .finally(() => clearTimeout(timer))

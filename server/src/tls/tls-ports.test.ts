@@ -82,18 +82,18 @@ type Call = (options: {
   method?: string
   headers?: Record<string, string>
   body?: string
-  length?: boolean
+  hasLength?: boolean
 }) => Promise<Reply>
 
 /** Requests over HTTP/1.1, without verifying the certificate. */
-const http1: Call = ({ host, path, method = 'GET', headers = {}, body, length = true }) =>
+const http1: Call = ({ host, path, method = 'GET', headers = {}, body, hasLength = true }) =>
   new Promise((done, fail) => {
-    const sent = {
+    const sentHeaders = {
       host,
       ...headers,
-      ...(body !== undefined && length ? { 'content-length': Buffer.byteLength(body) } : {}),
+      ...(body !== undefined && hasLength ? { 'content-length': Buffer.byteLength(body) } : {}),
     }
-    const options = { port, host: '127.0.0.1', servername: host, path, method, headers: sent }
+    const options = { port, host: '127.0.0.1', servername: host, path, method, headers: sentHeaders }
     const request = httpsRequest({ ...options, rejectUnauthorized: false, agent: false }, (response) => {
       let text = ''
       response.on('data', (chunk: Buffer) => (text += chunk.toString()))
@@ -110,13 +110,13 @@ const openSession = (host: string): ClientHttp2Session => {
 }
 
 /** Requests over HTTP/2. */
-const http2: Call = ({ host, path, method = 'GET', headers = {}, body, length = true }) =>
+const http2: Call = ({ host, path, method = 'GET', headers = {}, body, hasLength = true }) =>
   new Promise((done, fail) => {
     const session = openSession(host)
     session.once('error', fail)
-    const sized = body !== undefined && length ? { 'content-length': Buffer.byteLength(body) } : {}
-    const pseudo = { ':authority': host, ':path': path, ':method': method }
-    const stream = session.request({ ...pseudo, ...headers, ...sized }, { endStream: body === undefined })
+    const lengthHeader = body !== undefined && hasLength ? { 'content-length': Buffer.byteLength(body) } : {}
+    const pseudoHeaders = { ':authority': host, ':path': path, ':method': method }
+    const stream = session.request({ ...pseudoHeaders, ...headers, ...lengthHeader }, { endStream: body === undefined })
     let received: Record<string, unknown> = {}
     let text = ''
     stream.once('response', (head) => (received = head))
@@ -156,13 +156,13 @@ test.each(protocols)('%s: a squid receives the request, with its body and header
   const path = `/acme/${squid.name}@v1/api/graphql`
   const small = '{"query":"{a}"}'
   const large = 'x'.repeat(500_000)
-  for (const [body, length] of [
+  for (const [body, hasLength] of [
     [small, true],
     [small, false],
     [large, true],
     [large, false],
   ] as const) {
-    const reply = await call({ host: gatewayName, path, method: 'POST', body, length, headers: { 'x-mine': '1' } })
+    const reply = await call({ host: gatewayName, path, method: 'POST', body, hasLength, headers: { 'x-mine': '1' } })
     expect(reply.status).toBe(200)
     const echoed = JSON.parse(reply.body) as { headers: Record<string, string>; body: string }
     expect(echoed.body.length).toBe(body.length)
@@ -247,7 +247,7 @@ test('connections without TLS, with an incomplete handshake or with an unknown p
   expect((await http2({ host: gatewayName, path: '/healthz' })).status).toBe(200)
 })
 
-test('the HTTP port redirects only names of the console and of the certificate, so that it is no open redirect', async () => {
+test('the HTTP port redirects only names of the console and of the certificate, so that it is not an open redirect', async () => {
   const redirect = (host: string, path: string) =>
     new Promise<[status: number | undefined, location: string | undefined]>((done, fail) => {
       get({ host: '127.0.0.1', port: httpPort, path, headers: { host }, agent: false }, (response) => {

@@ -11,7 +11,7 @@ import { CommandList, type CommandGroup } from '../../ui/CommandList.tsx'
 import { openKeyboardHelp } from './overlays.ts'
 import { useNavItems } from './use-nav-items.ts'
 
-/** The minimum length of a search that finds actions of versions other than the open one: shorter ones would match too many. */
+/** The minimum length of a search that finds actions of versions other than the open one: shorter searches would match too many. */
 const minSearchLength = 2
 const maxFound = 30
 
@@ -26,18 +26,18 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const { squidName, squidSlot } = useParams({ strict: false })
   const openVersion = squids.find(({ name, slot }) => name === squidName && slot === squidSlot)
   const actionsOf = useNamedVersionActions()
-  const fixed = useFixedGroups(squids)
+  const fixedGroups = useFixedGroups(squids)
 
   const foundActions = (text: string): CommandGroup => {
-    const searched = text.trim().toLowerCase()
-    if (searched.length < minSearchLength) return { title: 'Actions on squids', actions: [] }
+    const searchedText = text.trim().toLowerCase()
+    if (searchedText.length < minSearchLength) return { title: 'Actions on squids', actions: [] }
     const others = squids.filter((squid) => squid !== openVersion).flatMap(actionsOf)
-    const matches = others.filter(({ label }) => label.toLowerCase().includes(searched))
+    const matches = others.filter(({ label }) => label.toLowerCase().includes(searchedText))
     return { title: 'Actions on squids', actions: matches.slice(0, maxFound) }
   }
   const groupsFor = (text: string) => [
     { title: openVersion?.reference ?? '', actions: openVersion ? actionsOf(openVersion) : [] },
-    ...fixed,
+    ...fixedGroups,
     foundActions(text),
   ]
   return <CommandList label="Jump to a squid, page or action" groupsFor={groupsFor} onClose={onClose} />

@@ -47,7 +47,7 @@ function SuspensionBanner({ at, reason }: { at: string; reason: string }) {
   )
 }
 
-/** Reminds an operator who reads an organization as support, and shows until when that is possible. */
+/** Reminds an operator that they read the organization as support, and until when. */
 function SupportBanner({ until, title }: { until: string; title: string }) {
   const client = useQueryClient()
   const navigate = useNavigate()

@@ -19,7 +19,7 @@ export function UserMenu() {
   const name = user.fullName || user.email || user.username
   const unverifiedReason = user.emailVerified ? null : 'Please, confirm your email.'
 
-  const account = [
+  const accountActions = [
     {
       label: 'Account settings',
       icon: UserRound,
@@ -35,7 +35,7 @@ export function UserMenu() {
       ? [{ label: "Operator's console", icon: Gauge, run: () => void navigate({ to: '/admin' }) }]
       : []),
   ]
-  const tools = [
+  const toolActions = [
     { label: isDark ? 'Light theme' : 'Dark theme', icon: Moon, run: toggleTheme },
     {
       label: 'Keyboard shortcuts',
@@ -44,12 +44,12 @@ export function UserMenu() {
       run: openKeyboardHelp,
     },
   ]
-  const session = [{ label: 'Logout', icon: LogOut, run: () => void endSession(queryClient) }]
+  const sessionActions = [{ label: 'Logout', icon: LogOut, run: () => void endSession(queryClient) }]
 
   return (
     <MenuButton
       label="Account"
-      groups={[{ actions: account }, { actions: tools }, { actions: session }]}
+      groups={[{ actions: accountActions }, { actions: toolActions }, { actions: sessionActions }]}
       header={
         <div className="mb-1 border-b border-line px-2 pt-1 pb-2">
           <p className="truncate font-medium">{name}</p>

@@ -31,19 +31,19 @@ export type NavItem = {
 export function navItems(org: Org, isPreview: boolean, hasHome = false): NavItem[] {
   const isTeam = !org.limits.playground
   const warning = billingWarning(org)
-  const home: NavItem = { label: 'Home', to: '/home', icon: House, key: 'h' }
-  const portal: NavItem = { label: 'Portal', to: '/portal/chains', icon: Database, isBeta: true, key: 'p' }
-  const team: NavItem[] = [
+  const homeItem: NavItem = { label: 'Home', to: '/home', icon: House, key: 'h' }
+  const portalItem: NavItem = { label: 'Portal', to: '/portal/chains', icon: Database, isBeta: true, key: 'p' }
+  const teamItems: NavItem[] = [
     { label: 'RPC endpoints', to: '/rpc', icon: Waypoints, isBeta: true, key: 'r' },
-    ...(isPreview ? [portal] : []),
+    ...(isPreview ? [portalItem] : []),
     { label: 'Billing', to: '/billing', icon: CreditCard, key: 'b', ...(warning && { warning }) },
   ]
   return [
-    ...(hasHome ? [home] : []),
+    ...(hasHome ? [homeItem] : []),
     { label: 'Squids', to: '/squids', icon: Layers, key: 's' },
     { label: 'Monitoring', to: '/monitoring', icon: Activity, isBeta: true, key: 'm' },
     { label: 'Secrets', to: '/secrets', icon: KeyRound, key: 'e' },
-    ...(isTeam ? team : []),
+    ...(isTeam ? teamItems : []),
     { label: isTeam ? 'Organization settings' : 'Playground settings', to: '/settings', icon: Settings, key: 'o' },
   ]
 }

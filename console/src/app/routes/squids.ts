@@ -8,7 +8,7 @@ const squids = createRoute({
   getParentRoute: () => app,
   path: '/squids',
   validateSearch: search.squids,
-  // Waits for the module, which the layout loads, too, but not for the responses.
+  // Waits for the module, which the layout loads anyway, but not for the responses.
   loader: async ({ context }) => (await import('../../api/squids.ts')).prefetchSquids(context.queryClient),
   shouldReload: ({ cause }) => cause !== 'stay',
   component: lazyPage(() => import('../../pages/squids/SquidsPage.tsx')),

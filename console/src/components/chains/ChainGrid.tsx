@@ -16,13 +16,13 @@ type Props<T extends ChainListItem> = {
   /** The route of the page about an item. */
   to: '/rpc/chains/$id' | '/portal/chains/$id'
   /** Shown at the bottom of the card, such as the number of requests. */
-  factOf?: (item: T) => ReactNode
+  detailOf?: (item: T) => ReactNode
   /** The search text, for the empty state. */
   search: string
 }
 
 /** Cards of chains or datasets, three per row (spec 9). */
-export function ChainGrid<T extends ChainListItem>({ label, items, to, factOf, search }: Props<T>) {
+export function ChainGrid<T extends ChainListItem>({ label, items, to, detailOf, search }: Props<T>) {
   if (items.length === 0)
     return (
       <EmptyState title={search ? `Nothing found for “${search}”` : 'Nothing found'} text="Try another name or type." />
@@ -32,7 +32,7 @@ export function ChainGrid<T extends ChainListItem>({ label, items, to, factOf, s
       {items.map((item) => (
         <li key={item.id} className="min-w-0">
           <Link to={to} params={{ id: item.id }} className={cardClass}>
-            <CardContent item={item} fact={factOf?.(item)} />
+            <CardContent item={item} detail={detailOf?.(item)} />
           </Link>
         </li>
       ))}
@@ -40,7 +40,7 @@ export function ChainGrid<T extends ChainListItem>({ label, items, to, factOf, s
   )
 }
 
-function CardContent({ item, fact }: { item: ChainListItem; fact: ReactNode }) {
+function CardContent({ item, detail }: { item: ChainListItem; detail: ReactNode }) {
   return (
     <>
       <ChainIcon title={item.title} iconUrl={item.iconUrl} />
@@ -56,7 +56,7 @@ function CardContent({ item, fact }: { item: ChainListItem; fact: ReactNode }) {
             {typeLabel(item.type)}
             {item.testnet && <Label>TESTNET</Label>}
           </span>
-          {fact && <span className="whitespace-nowrap">{fact}</span>}
+          {detail && <span className="whitespace-nowrap">{detail}</span>}
         </span>
       </span>
     </>

@@ -52,8 +52,8 @@ function Handle({ group: { marks }, isFirst }: { group: MarkGroup; isFirst: bool
 }
 
 function labelOf(marks: readonly ChartMark[]): string {
-  const [only] = marks
-  if (marks.length === 1 && only) return only.label
+  const [onlyMark] = marks
+  if (marks.length === 1 && onlyMark) return onlyMark.label
   const listed = marks.slice(-maxListed).map(({ label }) => label.split('\n')[0])
   const more = marks.length - listed.length
   return [...listed.toReversed(), ...(more > 0 ? [`and ${more} more`] : [])].join('\n')

@@ -11,7 +11,7 @@ export type ChartCursor = {
   nearest: string | null
 }
 
-/** Maximum number of series whose values are shown: those with the largest ones. */
+/** Maximum number of series whose values are shown: those with the largest values. */
 const maxRows = 8
 
 type Props = { data: ChartData; scale: ChartScale; cursor: ChartCursor }

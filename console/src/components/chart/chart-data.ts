@@ -128,7 +128,7 @@ export function tsvOf({ times, series }: ChartData): string {
   return [head, ...lines].map((cells) => cells.join('\t')).join('\n')
 }
 
-/** Marks with one handle, by time. `x` is the position of the handle in pixels. */
+/** Marks that share one handle, sorted by time. `x` is the position of the handle in pixels. */
 export type MarkGroup = { x: number; marks: ChartMark[] }
 
 /** Merges marks that would overlap into groups, each at the position of its first mark. The groups are sorted by time. */
@@ -150,6 +150,6 @@ export const formatPointTime = ({ isUtc }: ChartData, seconds: number): string =
 /** The function that formats values with full precision. */
 export const exactOf = ({ exact, format }: ChartScale): ((value: number) => string) => exact ?? format
 
-/** Formats a value with full precision. Returns the placeholder for missing values for a gap. */
+/** Formats a value with full precision. For a gap, returns the placeholder of missing values. */
 export const formatValue = (scale: ChartScale, value: number | null | undefined): string =>
   value === null || value === undefined ? emptyValue : exactOf(scale)(value)

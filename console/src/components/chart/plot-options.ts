@@ -59,7 +59,7 @@ export function alignedData({ data, scale }: Pick<PlotInput, 'data' | 'scale'>):
   return [drawnTimes(data), ...values]
 }
 
-/** Describes the properties that only a new plot can have: when the returned text changes, the plot is created again. */
+/** Describes the properties that uPlot cannot change later: when the returned text changes, the plot is created again. */
 export const shapeOf = ({ data, scale }: PlotInput): string =>
   [
     data.isUtc,
@@ -70,8 +70,8 @@ export const shapeOf = ({ data, scale }: PlotInput): string =>
 /** All options of a chart except its data. Its callbacks read the current input through `latest`. */
 export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Options {
   const { data, scale, heightPx, syncKey, onZoom } = latest()
-  const order = data.series.map((series, index) => ({ series, color: colorToken(series, index) }))
-  if (scale.isStacked) order.reverse()
+  const drawnSeries = data.series.map((series, index) => ({ series, color: colorToken(series, index) }))
+  if (scale.isStacked) drawnSeries.reverse()
   const axis = { stroke: () => tokenValue('n9'), font: axisFont, ticks: { show: false } }
   const hasManyLines = data.series.length > maxUnfocusedLines
   return {
@@ -109,7 +109,7 @@ export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Opt
         values: (_, ticks) => ticks.map((tick) => latest().scale.format(tick)),
       },
     ],
-    series: [{}, ...order.map(({ series, color }) => seriesOptions(series, color, scale))],
+    series: [{}, ...drawnSeries.map(({ series, color }) => seriesOptions(series, color, scale))],
     hooks: {
       drawClear: [(plot) => drawNoData(plot, latest().beginsAt)],
       draw: [(plot) => drawThreshold(plot, latest().scale), (plot) => drawMarks(plot, latest().marks)],

@@ -13,7 +13,7 @@ type Props = { shape: SquidShape; onChange: (shape: SquidShape) => void }
 /** Fields for the profiles and numbers of a squid's api replicas and processors, and for the profile and size of its database. */
 export function ShapeFields({ shape, onChange }: Props) {
   const change = (part: Partial<SquidShape>) => onChange({ ...shape, ...part })
-  const profile = (label: string, key: 'apiProfile' | 'processorProfile' | 'postgresProfile') =>
+  const profileField = (label: string, key: 'apiProfile' | 'processorProfile' | 'postgresProfile') =>
     shape.isDedicated && (
       <LazySelect
         label={`Profile of ${label}`}
@@ -22,7 +22,7 @@ export function ShapeFields({ shape, onChange }: Props) {
         onChange={(id) => change({ [key]: id })}
       />
     )
-  const count = (label: string, key: 'apiReplicas' | 'processors' | 'storageGb', max: number) => (
+  const countField = (label: string, key: 'apiReplicas' | 'processors' | 'storageGb', max: number) => (
     <TextField
       label={label}
       isLabelHidden
@@ -38,14 +38,14 @@ export function ShapeFields({ shape, onChange }: Props) {
         Dedicated resources
       </Switch>
       <div className="flex max-w-110 flex-col gap-2.5">
-        <Part name="API replicas" count={count('API replicas', 'apiReplicas', 20)}>
-          {profile('the API', 'apiProfile')}
+        <Part name="API replicas" count={countField('API replicas', 'apiReplicas', 20)}>
+          {profileField('the API', 'apiProfile')}
         </Part>
-        <Part name="Processors" count={count('Processors', 'processors', 20)}>
-          {profile('processors', 'processorProfile')}
+        <Part name="Processors" count={countField('Processors', 'processors', 20)}>
+          {profileField('processors', 'processorProfile')}
         </Part>
-        <Part name="Postgres, GB" count={count('Postgres, GB', 'storageGb', 16_384)}>
-          {profile('Postgres', 'postgresProfile')}
+        <Part name="Postgres, GB" count={countField('Postgres, GB', 'storageGb', 16_384)}>
+          {profileField('Postgres', 'postgresProfile')}
         </Part>
       </div>
     </div>

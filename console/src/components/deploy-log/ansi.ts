@@ -8,7 +8,7 @@ type Style = { colour: string; isBold: boolean; isDim: boolean; isUnderlined: bo
 const plain: Style = { colour: '', isBold: false, isDim: false, isUnderlined: false }
 
 // oxlint-disable-next-line no-control-regex -- ANSI escape sequences start with a control character
-const sgr = /\u001b\[([0-9;]*)m/g
+const styleSequence = /\u001b\[([0-9;]*)m/g
 
 /** Splits a line of a program's output at its ANSI escape sequences for colours and styles. Colours of extended palettes are ignored. */
 export function styledParts(line: string): StyledText[] {
@@ -19,7 +19,7 @@ export function styledParts(line: string): StyledText[] {
   const add = (text: string) => {
     if (text !== '') parts.push({ text, className: classOf(style) })
   }
-  for (const match of line.matchAll(sgr)) {
+  for (const match of line.matchAll(styleSequence)) {
     add(line.slice(start, match.index))
     start = match.index + match[0].length
     style = withCodes(style, (match[1] ?? '').split(';').map(Number))
@@ -29,7 +29,7 @@ export function styledParts(line: string): StyledText[] {
 }
 
 /** Removes the ANSI escape sequences for colours and styles. */
-export const withoutColours = (line: string): string => line.replaceAll(sgr, '')
+export const withoutColours = (line: string): string => line.replaceAll(styleSequence, '')
 
 function withCodes(style: Style, codes: number[]): Style {
   let next = style

@@ -22,9 +22,9 @@ export const failureSummary = ({ failureReason }: Pick<Failure, 'failureReason'>
 
 /** The index of the first line that reports an error; −1 if there is none. */
 export const firstErrorIndex = (lines: readonly { severity: string; message: string }[]): number => {
-  const marked = lines.findIndex(({ severity }) => severity === 'error')
-  const found = lines.findIndex(({ message }) => errorLine.test(message) && !message.startsWith('$ '))
-  return marked < 0 || (found >= 0 && found < marked) ? found : marked
+  const markedIndex = lines.findIndex(({ severity }) => severity === 'error')
+  const matchIndex = lines.findIndex(({ message }) => errorLine.test(message) && !message.startsWith('$ '))
+  return markedIndex < 0 || (matchIndex >= 0 && matchIndex < markedIndex) ? matchIndex : markedIndex
 }
 
 /** The first line of the output that reports an error; otherwise, its last line; without output, the summary. */

@@ -11,13 +11,13 @@ type Props = { squid: SquidSummary; isIcon?: boolean; className?: string }
  * that still runs.
  */
 export function FailedDeployMark({ squid, isIcon = false, className }: Props) {
-  const failed = failedDeployOf(squid)
-  if (failed === null) return null
-  const text = failedDeployText(failed)
+  const failedDeploy = failedDeployOf(squid)
+  if (failedDeploy === null) return null
+  const text = failedDeployText(failedDeploy)
   return (
     <Link
       to="/squids/$squidName/$squidSlot/deployments/$deployId"
-      params={{ squidName: squid.name, squidSlot: squid.slot, deployId: String(failed.id) }}
+      params={{ squidName: squid.name, squidSlot: squid.slot, deployId: String(failedDeploy.id) }}
       className={cx('inline-flex items-center gap-1.5 whitespace-nowrap text-bad hover:underline', className)}
       {...(isIcon && { 'aria-label': text, 'data-tip': `${text}. Open its log.` })}
     >

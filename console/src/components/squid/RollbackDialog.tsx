@@ -66,7 +66,7 @@ type ImagesProps = { squid: Squid; selectedId: string | null; onSelect: (id: str
 function Images({ squid, selectedId, onSelect }: ImagesProps) {
   const query = useInfiniteQuery(deploymentsQuery(squid.organization.code, String(squid.id)))
   return (
-    <QueryView query={query} what="Its deployments" skeleton={<SkeletonRows count={2} />}>
+    <QueryView query={query} what="The deployments" skeleton={<SkeletonRows count={2} />}>
       {(deployments) => {
         const candidates = deployments.filter((deployment) => rollbackDisabledReason(squid, deployment) === null)
         if (candidates.length === 0)

@@ -14,7 +14,7 @@ export function failedDeployOf({ lastDeploy }: Pick<SquidSummary, 'lastDeploy'>)
 export const failedDeployText = ({ type }: FailedDeploy): string =>
   `Last ${deploymentTypeLabels[type].toLowerCase()} failed`
 
-/** A sentence about what runs after this deployment, the last of the version, failed. */
+/** Describes, in one sentence, what runs after the last deployment of the version failed. */
 export function stateAfterFailure(squid: Pick<Squid, 'status' | 'image'>, { type, isSwitched }: FailedDeploy): string {
   if (isSwitched) return 'The new code is running.'
   if (squid.image === null) return 'Nothing is running.'

@@ -44,7 +44,7 @@ export const versionActions = {
     disabledReason: noImageReason,
     confirm: ({ reference }) => ({
       title: `Redeploy ${reference}?`,
-      body: 'This deploys the image that it runs again, with the current secrets, and publishes its URLs again. Its data is kept. To deploy changed code, run sqd deploy.',
+      body: 'This deploys its current image again, with the current secrets, and publishes its URLs again. Its data is kept. To deploy changed code, run sqd deploy.',
       confirmLabel: 'Redeploy',
     }),
     run: (squid, { redeploy }) => redeploy(squid),

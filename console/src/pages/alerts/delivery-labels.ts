@@ -8,7 +8,7 @@ export const deliveryAppearance: Record<AlertDelivery['status'], { tone: Tone; l
   FAILED: { tone: 'bad', label: 'Failed', isPulsing: false },
 }
 
-/** Display names of what messages are about. */
+/** Display names of the events that messages report. */
 export const messageLabels: Record<AlertDelivery['what'], string> = {
   OPENED: 'Alert opened',
   ENDED: 'Alert ended',

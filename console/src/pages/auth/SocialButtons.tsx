@@ -20,6 +20,7 @@ export function SocialButtons({ verb }: { verb: 'Sign in' | 'Sign up' }) {
 
   const redirectTo = async (provider: OauthProvider) => {
     setRedirectingTo(provider)
+    setError(null)
     try {
       const { url } = await callApi('auth.getOauthUrl', { params: { provider } })
       saveSearchForReturn()

@@ -48,13 +48,13 @@ test('an incomplete or invalid card is parsed as null, and each such field has a
 })
 
 test('card fields are formatted after each character, and users can delete characters', () => {
-  const typed = (text: string, format: (text: string) => string) =>
+  const valuesWhileTyping = (text: string, format: (text: string) => string) =>
     Array.from(text).reduce<string[]>((values, key) => [...values, format((values.at(-1) ?? '') + key)], [])
-  expect(typed('42424242', formatNumber).at(-1)).toBe('4242 4242')
-  expect(typed('1230', formatExpiry)).toEqual(['1', '12', '12 / 3', '12 / 30'])
-  expect(typed('12/30', formatExpiry).at(-1)).toBe('12 / 30')
-  expect(typed('4/31', formatExpiry).at(-1)).toBe('04 / 31')
-  expect(typed('12/2030', formatExpiry).at(-1)).toBe('12 / 30')
+  expect(valuesWhileTyping('42424242', formatNumber).at(-1)).toBe('4242 4242')
+  expect(valuesWhileTyping('1230', formatExpiry)).toEqual(['1', '12', '12 / 3', '12 / 30'])
+  expect(valuesWhileTyping('12/30', formatExpiry).at(-1)).toBe('12 / 30')
+  expect(valuesWhileTyping('4/31', formatExpiry).at(-1)).toBe('04 / 31')
+  expect(valuesWhileTyping('12/2030', formatExpiry).at(-1)).toBe('12 / 30')
   expect(['12 / 2030', '122030', '1/30'].map(formatExpiry)).toEqual(['12 / 30', '12 / 30', '01 / 30'])
   expect(['12 / 3', '12 / ', '12 /', '1'].map(formatExpiry)).toEqual(['12 / 3', '12', '12', '1'])
   expect(formatCvc('12a345')).toBe('1234')

@@ -2,7 +2,7 @@ import { billableLabel, billableOf, type ReceiptItem } from '@shoal/contract'
 import type { Column } from '../../components/data-table/columns.ts'
 import { emptyValue, formatAmount, formatDecimal, formatUsd } from '../../lib/format.ts'
 
-const squid: Column<ReceiptItem> = {
+const squidColumn: Column<ReceiptItem> = {
   id: 'squid',
   header: 'Squid name',
   cell: (item) => (
@@ -12,7 +12,7 @@ const squid: Column<ReceiptItem> = {
   ),
 }
 
-const typeName: Column<ReceiptItem> = {
+const typeColumn: Column<ReceiptItem> = {
   id: 'type',
   header: 'Type',
   cell: ({ type }) => (
@@ -23,8 +23,8 @@ const typeName: Column<ReceiptItem> = {
 }
 
 /** The type in the view that merges squids: long types wrap. In the view by squid they do not, because all rows need the same height. */
-const wrappedTypeName: Column<ReceiptItem> = {
-  ...typeName,
+const wrappedTypeColumn: Column<ReceiptItem> = {
+  ...typeColumn,
   cell: ({ type }) => <span className="block py-1 whitespace-normal">{billableLabel(type)}</span>,
 }
 
@@ -32,7 +32,7 @@ const wrappedTypeName: Column<ReceiptItem> = {
 const units: Record<string, string> = { storage: 'GB h', rpc: 'M' }
 const unitOf = (type: string): string => units[billableOf(type).resource] ?? 'h'
 
-const numbers: Column<ReceiptItem>[] = [
+const amountColumns: Column<ReceiptItem>[] = [
   {
     id: 'amount',
     header: 'Amount',
@@ -63,4 +63,7 @@ const numbers: Column<ReceiptItem>[] = [
 ]
 
 /** Columns of the items of a receipt. */
-export const receiptColumns = { merged: [wrappedTypeName, ...numbers], bySquid: [squid, typeName, ...numbers] }
+export const receiptColumns = {
+  merged: [wrappedTypeColumn, ...amountColumns],
+  bySquid: [squidColumn, typeColumn, ...amountColumns],
+}

@@ -42,9 +42,9 @@ function OrgCard({ org }: { org: Org }) {
   const { code } = org
   const alerts = useQuery(openAlertsQuery(code))
   const squids = useQuery(squidsQuery(code))
-  const failed = [alerts, squids].find(({ error, data }) => error && data === undefined)
+  const failedQuery = [alerts, squids].find(({ error, data }) => error && data === undefined)
   const items = attentionOf(org, alerts.data, squids.data)
-  const isLoading = !failed && (alerts.data === undefined || squids.data === undefined)
+  const isLoading = !failedQuery && (alerts.data === undefined || squids.data === undefined)
   return (
     <Card
       title={orgTitle(org)}
@@ -67,14 +67,16 @@ function OrgCard({ org }: { org: Org }) {
         </ul>
       )}
       {isLoading && <SkeletonRows count={2} rowClass="h-12" />}
-      {failed && (
+      {failedQuery && (
         <ErrorState
           what={`The state of ${orgTitle(org)} could not be loaded`}
-          error={failed.error}
-          onRetry={() => void failed.refetch()}
+          error={failedQuery.error}
+          onRetry={() => void failedQuery.refetch()}
         />
       )}
-      {!isLoading && !failed && items.length === 0 && <p className="px-3.5 py-3 text-ink-2">Nothing needs attention</p>}
+      {!isLoading && !failedQuery && items.length === 0 && (
+        <p className="px-3.5 py-3 text-ink-2">Nothing needs attention</p>
+      )}
     </Card>
   )
 }

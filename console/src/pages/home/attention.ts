@@ -43,11 +43,11 @@ export function attentionOf(
   return severityOrder.flatMap((tone) => items.filter((item) => item.tone === tone))
 }
 
-const nothingElse = { detail: null, since: null, squid: null, deployId: null }
+const emptyFields = { detail: null, since: null, squid: null, deployId: null }
 
 function billingItems(org: Org): Item[] {
   const warning = org.limits.playground ? undefined : billingWarning(org)
-  return warning ? [{ ...nothingElse, id: 'billing', tone: warning.tone, label: warning.text, page: 'billing' }] : []
+  return warning ? [{ ...emptyFields, id: 'billing', tone: warning.tone, label: warning.text, page: 'billing' }] : []
 }
 
 const alertItem = ({ id, severity, label, reason, squid, startedAt }: AlertEvent): Item => ({
@@ -62,11 +62,12 @@ const alertItem = ({ id, severity, label, reason, squid, startedAt }: AlertEvent
 })
 
 function failedDeployItem(squid: SquidSummary): Item | null {
-  const failed = failedDeployOf(squid)
-  if (failed === null) return null
-  const label = failedDeployText(failed)
-  const item = { id: `deployment-${failed.id}`, label, page: 'deployment', squid, deployId: failed.id } as const
-  return { ...nothingElse, ...item, tone: 'bad' }
+  const failedDeploy = failedDeployOf(squid)
+  if (failedDeploy === null) return null
+  const { id: deployId } = failedDeploy
+  const label = failedDeployText(failedDeploy)
+  const item = { id: `deployment-${deployId}`, label, page: 'deployment', squid, deployId } as const
+  return { ...emptyFields, ...item, tone: 'bad' }
 }
 
 /** The item of a version that is degraded. A version is degraded before the alert about the cause opens. */
@@ -74,7 +75,7 @@ function degradedItem(squid: SquidSummary): Item | null {
   if (displayStatus(squid) !== 'DEGRADED') return null
   const [cause = null] = statusReason(squid).split('\n')
   return {
-    ...nothingElse,
+    ...emptyFields,
     id: `status-${squid.id}`,
     tone: 'bad',
     label: 'Degraded',
@@ -87,7 +88,7 @@ function degradedItem(squid: SquidSummary): Item | null {
 function syncItem(squid: SquidSummary): Item | null {
   if (displayStatus(squid) !== 'PROCESSING') return null
   const processors = squid.processors ?? []
-  const item = { ...nothingElse, id: `sync-${squid.id}`, page: 'version', squid } as const
+  const item = { ...emptyFields, id: `sync-${squid.id}`, page: 'version', squid } as const
   // A processor that crashed or waits has a reason before its status becomes STUCK.
   const blocked = processors.find(({ status, reason }) => status !== 'SYNCED' && reason !== null)
   if (blocked)

@@ -14,7 +14,7 @@ export function SavedFilters() {
   const current = savedFilterOf(useLogsSearch())
   const setSearch = useSetLogsSearch()
   const isSaved = current !== null && items.some((item) => isSameFilter(item, current))
-  const change: Action = isSaved
+  const changeAction: Action = isSaved
     ? {
         label: 'Remove these filters from the list',
         icon: BookmarkMinus,
@@ -26,7 +26,7 @@ export function SavedFilters() {
         disabledReason: current === null ? 'Select containers, levels, a text or times first.' : null,
         run: () => current && save([current, ...items]),
       }
-  const saved = items.map((item) => ({
+  const savedActions = items.map((item) => ({
     id: keyOf(item),
     label: labelOfSaved(item),
     section: 'Saved filters',
@@ -35,7 +35,7 @@ export function SavedFilters() {
   return (
     <MenuButton
       label="Saved filters"
-      groups={groupsOf([...saved, change])}
+      groups={groupsOf([...savedActions, changeAction])}
       renderTrigger={(trigger) => (
         <IconButton
           {...trigger}

@@ -6,23 +6,23 @@ type TextKey = 'search' | 'range' | 'from' | 'to'
 /** Filters that can be saved: all but the linked line and the order. */
 export type SavedFilter = { [K in ListKey]?: string[] | undefined } & { [K in TextKey]?: string | undefined }
 
-const lists: readonly ListKey[] = ['container', 'level']
-const texts: readonly TextKey[] = ['search', 'range', 'from', 'to']
+const listKeys: readonly ListKey[] = ['container', 'level']
+const textKeys: readonly TextKey[] = ['search', 'range', 'from', 'to']
 
 /** The filters in the URL; null if there are none. Lists are sorted, so that equal filters have equal texts. */
 export function savedFilterOf(search: SavedFilter): SavedFilter | null {
   const filter: SavedFilter = {}
-  for (const key of lists) {
+  for (const key of listKeys) {
     const values = search[key] ?? []
     if (values.length > 0) filter[key] = values.toSorted()
   }
-  for (const key of texts) if (search[key]) filter[key] = search[key]
+  for (const key of textKeys) if (search[key]) filter[key] = search[key]
   return Object.keys(filter).length > 0 ? filter : null
 }
 
 /** The URL parameters of a saved filter. Those that it does not contain are undefined, so that it replaces all current filters. */
 export const searchOfSaved = (filter: SavedFilter): SavedFilter => ({
-  ...Object.fromEntries([...lists, ...texts].map((key) => [key, undefined])),
+  ...Object.fromEntries([...listKeys, ...textKeys].map((key) => [key, undefined])),
   ...filter,
 })
 
@@ -30,9 +30,9 @@ export const searchOfSaved = (filter: SavedFilter): SavedFilter => ({
 export function isSavedFilter(value: unknown): value is SavedFilter {
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).every(([key, part]: [string, unknown]) =>
-    (lists as readonly string[]).includes(key)
+    (listKeys as readonly string[]).includes(key)
       ? Array.isArray(part) && part.every((item) => typeof item === 'string')
-      : (texts as readonly string[]).includes(key) && typeof part === 'string',
+      : (textKeys as readonly string[]).includes(key) && typeof part === 'string',
   )
 }
 
@@ -50,4 +50,4 @@ export const isSameFilter = (a: SavedFilter, b: SavedFilter): boolean => keyOf(a
 
 /** A text that is the same for equal filters. */
 export const keyOf = (filter: SavedFilter): string =>
-  JSON.stringify([...lists, ...texts].map((key) => filter[key] ?? null))
+  JSON.stringify([...listKeys, ...textKeys].map((key) => filter[key] ?? null))

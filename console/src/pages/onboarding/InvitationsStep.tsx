@@ -7,7 +7,7 @@ import { Checkbox } from '../../ui/Checkbox.tsx'
 import { useRespondToInvitations } from './respond-to-invitations.ts'
 import { StepHeading } from './StepHeading.tsx'
 
-/** Lists the pending invitations, initially all selected. After a confirmation, the user rejects those that are not selected (spec 4). */
+/** Lists the pending invitations, initially all selected. After a confirmation, those that are not selected are rejected (spec 4). */
 export function InvitationsStep({ invitations }: { invitations: readonly Invitation[] }) {
   const [unselectedIds, setUnselectedIds] = useState<ReadonlySet<number>>(new Set())
   const { isPending, respond } = useRespondToInvitations()

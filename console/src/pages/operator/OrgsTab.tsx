@@ -16,7 +16,7 @@ type Search = SearchOf<typeof route>
 
 const initialSort = { column: 'cost', order: 'desc' } as const
 
-/** Labels that replace those of the plan. IN_DEBT and TERMINATED have the same plan label, so the filter needs another one for one of them. */
+/** Labels that replace those of the plan. IN_DEBT and TERMINATED have the same plan label, so the filter needs another label for one. */
 const stateLabels: Partial<Record<OrgStatus, string>> = { TERMINATED: 'Unpaid, hibernated' }
 
 const states = [

@@ -6,7 +6,7 @@ import { TextField } from '../../ui/TextField.tsx'
 
 type Props = { hasPassword: boolean; onEntered: () => void; onClose: () => void }
 
-/** Lets the operator enter the password before a change. An operator whose account has no password reads how to set one. */
+/** Lets the operator enter the password before a change. If the account has no password, the dialog explains how to set one. */
 export function PasswordDialog({ hasPassword, onEntered, onClose }: Props) {
   const enter = useApiMutation('operators.confirmPassword', {
     invalidates: ['operators.getAccess'],

@@ -9,7 +9,7 @@ type Params = { code: string; reference: string }
 
 /**
  * Creates a fetcher that sends queries to the squid's public URL, as any web page would. If CORS rules or a proxy block a query, the server
- * forwards it. Once that succeeds, the server forwards all later queries, too, and `onProxied` is called once.
+ * forwards it. After the first forwarded query that succeeds, the fetcher calls `onProxied`, and the server forwards all later queries, too.
  */
 export function createFetcher(url: string, params: Params, onProxied: () => void): Fetcher {
   let isBlocked = false

@@ -74,9 +74,9 @@ export function searchTypes(types: readonly SchemaType[], search: string): Schem
   const text = search.trim().toLowerCase()
   if (text === '') return [...types]
   const matches = ({ name }: { name: string }) => name.toLowerCase().includes(text)
-  const inside = ({ fields, values }: SchemaType) =>
+  const hasMatchInside = ({ fields, values }: SchemaType) =>
     values.some(matches) || fields.some((field) => matches(field) || field.args.some(matches))
-  return [...types.filter(matches), ...types.filter((type) => !matches(type) && inside(type))]
+  return [...types.filter(matches), ...types.filter((type) => !matches(type) && hasMatchInside(type))]
 }
 
 /** Returns a query that works without arguments: the first list of objects, with up to three fields. */

@@ -10,7 +10,7 @@ import { useApiTokenActions } from './use-api-token-actions.ts'
 
 export const prefetch: Prefetch = ({ client }) => void client.prefetchQuery(apiTokensQuery)
 
-const create = (
+const createLink = (
   <LinkButton to="/profile/api-tokens/create" variant="primary">
     Create API token
   </LinkButton>
@@ -18,7 +18,7 @@ const create = (
 const empty = {
   title: 'No API tokens yet',
   text: 'Use one to deploy squids from the command line.',
-  action: create,
+  action: createLink,
   command: installCommand,
 }
 
@@ -28,7 +28,7 @@ export default function ApiTokensPage() {
   const context = 'Keys for the command line and for programs. None has more rights than you.'
   return (
     <>
-      <PageHeader title="API tokens" context={context} actions={tokens.data?.length !== 0 && create} />
+      <PageHeader title="API tokens" context={context} actions={tokens.data?.length !== 0 && createLink} />
       <QueryTable
         label="API tokens"
         what="Your API tokens"

@@ -1,4 +1,4 @@
-// The order matters, because many user agents contain the names of later browsers, too.
+// The order matters, because many user agents also contain names of browsers that are later in this list.
 const browsers: [name: string, pattern: RegExp][] = [
   ['Edge', /Edg(?:e|A|iOS)?\/(\d+)/],
   ['Opera', /OPR\/(\d+)/],

@@ -81,7 +81,7 @@ function Endpoints() {
             items={sortedChains}
             search={deferred}
             to="/rpc/chains/$id"
-            factOf={requestCountOf}
+            detailOf={requestCountOf}
           />
         )}
       </QueryView>

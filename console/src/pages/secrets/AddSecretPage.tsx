@@ -17,7 +17,7 @@ export const prefetch = prefetchUses
 
 const initialValues = { name: '', value: '' }
 
-/** The cached list with the secrets that have new names, sorted by name. The refetch adds the versions that use them. */
+/** Adds the secrets with new names to the cached list, sorted by name. The refetch adds the versions that use them. */
 const withAdded = (uses: readonly SecretUse[], names: readonly string[]): SecretUse[] => {
   const added = names.filter((name) => uses.every((use) => use.name !== name))
   const updatedAt = new Date().toISOString()

@@ -21,7 +21,7 @@ export default function SecretsPage() {
   const { code } = useOrg()
   const secrets = useQuery({ ...usesQuery(code), refetchInterval: pollWhileOutdated })
   const actions = useSecretActions()
-  const add = (
+  const addLink = (
     <LinkButton to="/secrets/add" variant="primary" disabledReason={useDeniedReason('secrets.write')}>
       Add secret
     </LinkButton>
@@ -29,7 +29,7 @@ export default function SecretsPage() {
   const empty = {
     title: 'No secrets yet',
     text: 'Keys and URLs that do not belong in an archive. Every squid gets them as environment variables; a manifest can also reference them as ${{ secrets.NAME }}.',
-    action: add,
+    action: addLink,
     command: `sqd secrets set NAME value -o ${code}`,
   }
   return (
@@ -37,7 +37,7 @@ export default function SecretsPage() {
       <PageHeader
         title="Secrets"
         context="Environment variables for every squid of the organization. Their values are never shown again."
-        actions={secrets.data?.length !== 0 && add}
+        actions={secrets.data?.length !== 0 && addLink}
       />
       {secrets.data && <OutdatedNotice secrets={secrets.data} />}
       <QueryTable

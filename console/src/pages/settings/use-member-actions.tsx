@@ -14,7 +14,7 @@ import { toast } from '../../lib/toasts.ts'
 
 type MemberContext = {
   orgName: string
-  /** Whether it is the user's own membership. It has the user's email. */
+  /** Whether the role is the user's own membership. */
   isOwn: (role: Role) => boolean
   changeRole: (role: Role, type: RoleType) => void
   remove: (role: Role) => Promise<unknown>

@@ -4,7 +4,7 @@ import { stepLabel } from '../../components/deployment-title.ts'
 import { formatSpan } from '../../components/squid/sync.ts'
 import { useTicking } from '../../lib/ticker.ts'
 
-/** The current step of a running deployment, and the time since it started: `Building · 41 s`. */
+/** The current step of a running deployment, and the time since the step started: `Building · 41 s`. */
 export default function DeploymentStep({ id, type, status }: NonNullable<SquidSummary['lastDeploy']>) {
   const running = useRunningDeployment(id)
   const step = stepLabel(running?.type ?? type, running?.status ?? status)

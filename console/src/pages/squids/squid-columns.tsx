@@ -106,7 +106,7 @@ function Name({ squid: { name, slot, tags } }: { squid: SquidSummary }) {
   )
 }
 
-/** The step of a running deployment, the first cause if the version is degraded, or the progress of the sync. Renders nothing while it is unknown. */
+/** The step of a running deployment, the first cause if the version is degraded, or the progress of the sync. Empty while none is known. */
 function Progress({ squid }: { squid: SquidSummary }) {
   if (squid.lastDeploy?.running)
     return (

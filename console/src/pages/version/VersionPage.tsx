@@ -44,7 +44,7 @@ function MissingVersion({ wasLoaded }: { wasLoaded: boolean }) {
   const failedDeployment = data ? failedFirstDeploymentOf(data, reference) : null
   useRedirectAfterDeletion(wasLoaded && !isPending && failedDeployment === null)
   if (isPending) return <VersionSkeleton />
-  if (failedDeployment) return <FailedFirstDeployment failed={failedDeployment} />
+  if (failedDeployment) return <FailedFirstDeployment failedDeployment={failedDeployment} />
   return wasLoaded ? null : <VersionNotFound />
 }
 

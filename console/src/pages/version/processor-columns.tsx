@@ -27,13 +27,13 @@ const barTones = {
 
 const emptyCell = <span className="text-ink-3">{emptyValue}</span>
 
-const name: Column<Processor> = {
+const nameColumn: Column<Processor> = {
   id: 'name',
   header: 'Name',
   cell: ({ name }) => <code className="text-sm">{name}</code>,
 }
 
-const status: Column<Processor> = {
+const statusColumn: Column<Processor> = {
   id: 'status',
   header: 'Status',
   width: '104px',
@@ -48,7 +48,7 @@ const status: Column<Processor> = {
   ),
 }
 
-const progress: Column<Processor> = {
+const progressColumn: Column<Processor> = {
   id: 'progress',
   header: 'Progress',
   width: '172px',
@@ -69,7 +69,7 @@ const progress: Column<Processor> = {
   },
 }
 
-const block: Column<Processor> = {
+const blockColumn: Column<Processor> = {
   id: 'block',
   header: 'Block',
   headerTip: 'The last indexed block. Hover over it to see the head of the chain.',
@@ -84,7 +84,7 @@ const block: Column<Processor> = {
     ),
 }
 
-const lag: Column<Processor> = {
+const lagColumn: Column<Processor> = {
   id: 'lag',
   header: 'Lag',
   headerTip: 'Blocks between the last indexed block and the head of the chain; a duration while the head is unknown.',
@@ -104,7 +104,7 @@ const lag: Column<Processor> = {
   },
 }
 
-const speed: Column<Processor> = {
+const speedColumn: Column<Processor> = {
   id: 'speed',
   header: 'Mapping/s',
   headerTip:
@@ -115,7 +115,7 @@ const speed: Column<Processor> = {
   cell: ({ blocksPerSecond }) => (blocksPerSecond === null ? emptyCell : formatSpeed(blocksPerSecond)),
 }
 
-const eta: Column<Processor> = {
+const etaColumn: Column<Processor> = {
   id: 'eta',
   header: 'ETA',
   headerTip: 'Time until it reaches the head at its current speed.',
@@ -126,7 +126,7 @@ const eta: Column<Processor> = {
     status === 'SYNCING' && etaSeconds !== null && etaSeconds > 0 ? formatSpan(etaSeconds) : emptyCell,
 }
 
-const restarts: Column<Processor> = {
+const restartsColumn: Column<Processor> = {
   id: 'restarts',
   header: 'Restarts',
   headerTip: 'Number of restarts after the processor exited.',
@@ -137,6 +137,15 @@ const restarts: Column<Processor> = {
 }
 
 /** The columns of the table of processors. */
-export const processorColumns = [name, status, progress, block, lag, speed, eta, restarts]
+export const processorColumns = [
+  nameColumn,
+  statusColumn,
+  progressColumn,
+  blockColumn,
+  lagColumn,
+  speedColumn,
+  etaColumn,
+  restartsColumn,
+]
 /** The columns of a table in a narrow container. */
-export const compactProcessorColumns = [name, status, progress, block, lag, eta]
+export const compactProcessorColumns = [nameColumn, statusColumn, progressColumn, blockColumn, lagColumn, etaColumn]

@@ -35,10 +35,10 @@ export class LayerRecords {
 
   /** Returns the record of a layer, and marks it as used; null if there is none. */
   async find(key: string): Promise<PackedLayer | null> {
-    const known = await readJson<PackedLayer>(this.#recordFile(key))
+    const record = await readJson<PackedLayer>(this.#recordFile(key))
     const now = new Date()
-    if (known !== null) await utimes(this.#recordFile(key), now, now)
-    return known
+    if (record !== null) await utimes(this.#recordFile(key), now, now)
+    return record
   }
 
   async save(key: string, layer: PackedLayer): Promise<void> {

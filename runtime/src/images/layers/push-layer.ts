@@ -28,8 +28,8 @@ export type LayerSource = {
 }
 
 /**
- * Ensures that the repository has the layer. Does not pack it if `records` has a layer with the same key that the repository has or can mount, and does not
- * upload it if the repository has one with the same content.
+ * Ensures that the repository has the layer. Does not pack the layer if `records` has one with the same key that the repository has or
+ * can mount, and does not upload it if the repository has one with the same content.
  * @throws RegistryError, the error of `write`, or the reason of `signal`
  */
 export async function pushLayer(target: LayerTarget, source: LayerSource): Promise<PackedLayer> {

@@ -22,7 +22,7 @@ let folder: string
 let tokenServer: Server
 let registry: Registry
 /** The received token requests: their method, credentials and scopes. */
-let granted: { method: string; by: string; scopes: string[] }[]
+let tokenRequests: { method: string; by: string; scopes: string[] }[]
 let lifetimeS: number
 
 /** Signs a token for the scopes, as the token specification of Docker's registry defines it. */
@@ -62,7 +62,7 @@ beforeAll(async () => {
       const basic = Buffer.from((request.headers.authorization ?? '').replace('Basic ', ''), 'base64').toString()
       const by = body.get('refresh_token') ?? basic
       const scopes = [...query.getAll('scope'), ...body.getAll('scope')]
-      granted.push({ method: request.method ?? '', by, scopes })
+      tokenRequests.push({ method: request.method ?? '', by, scopes })
       if (!['me:a-password', 'identity'].includes(by)) {
         response.writeHead(401).end('{"errors":[]}')
         return
@@ -77,7 +77,7 @@ beforeAll(async () => {
 })
 
 beforeEach(() => {
-  granted = []
+  tokenRequests = []
   lifetimeS = 300
 })
 
@@ -104,24 +104,24 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     const digest = await push(client, 'a')
     expect(await client.hasBlob('a', digest, signal)).toBe(true)
     const request = { method: 'GET', by: 'me:a-password' }
-    expect(granted).toEqual([{ ...request, scopes: ['repository:a:pull,push'] }])
+    expect(tokenRequests).toEqual([{ ...request, scopes: ['repository:a:pull,push'] }])
     expect(await client.mountBlob('b', digest, 'a', signal)).toBe(true)
-    expect(granted[1]).toEqual({ ...request, scopes: ['repository:b:pull,push', 'repository:a:pull'] })
+    expect(tokenRequests[1]).toEqual({ ...request, scopes: ['repository:b:pull,push', 'repository:a:pull'] })
   })
 
   test('requests a new token when the previous one has expired', async () => {
     lifetimeS = 1
     const client = clientWith({ username: 'me', password: 'a-password' })
     const digest = await push(client, 'short')
-    const before = granted.length
+    const before = tokenRequests.length
     expect(await client.hasBlob('short', digest, signal)).toBe(true)
-    expect(granted.length).toBeGreaterThan(before)
+    expect(tokenRequests.length).toBeGreaterThan(before)
   })
 
   test('exchanges an identity token', async () => {
     const client = clientWith({ identityToken: 'identity' })
     expect(await client.hasBlob('identity', await push(client, 'identity'), signal)).toBe(true)
-    expect(granted[0]).toEqual({ method: 'POST', by: 'identity', scopes: ['repository:identity:pull,push'] })
+    expect(tokenRequests[0]).toEqual({ method: 'POST', by: 'identity', scopes: ['repository:identity:pull,push'] })
   })
 
   test('explains a refused password without showing it', async () => {

@@ -19,13 +19,13 @@ const TIMEOUT_MS = 30_000
  */
 export class RegistryAuth {
   readonly #host: string
-  readonly #isPlain: boolean
+  readonly #isPlainHttp: boolean
   readonly #credentials: () => Promise<Credentials | null>
   #challenge: Challenge | null = null
   readonly #tokens = new Map<string, { token: string; endsAtMs: number }>()
 
   constructor(origin: string, host: string, credentials: () => Promise<Credentials | null>) {
-    this.#isPlain = origin.startsWith('http://')
+    this.#isPlainHttp = origin.startsWith('http://')
     this.#host = host
     this.#credentials = credentials
   }
@@ -57,7 +57,7 @@ export class RegistryAuth {
   ): Promise<{ token: string; lifetimeS: number }> {
     const url = new URL(realm)
     const purpose = `sign in to ${this.#host} at ${url.host}`
-    if (url.protocol !== 'https:' && !this.#isPlain)
+    if (url.protocol !== 'https:' && !this.#isPlainHttp)
       throw new RegistryError(`Could not ${purpose}: the URL of its token server must start with https`, { status: 0 })
     const credentials = await this.#credentials()
     const form = new URLSearchParams(scopes.map((scope): [string, string] => ['scope', scope]))

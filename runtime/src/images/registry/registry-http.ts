@@ -84,8 +84,8 @@ export class RegistryHttp {
         })
       // The storage behind a registry must not receive the credentials, and often refuses requests that contain them.
       const authorization = isOfRegistry ? await this.#auth.header(scopes) : null
-      const sent = { ...headers, ...(authorization === null ? {} : { authorization }) }
-      const response = await request(url, { method, headers: sent, body: body?.() ?? null, signal }).catch(
+      const sentHeaders = { ...headers, ...(authorization === null ? {} : { authorization }) }
+      const response = await request(url, { method, headers: sentHeaders, body: body?.() ?? null, signal }).catch(
         (cause: unknown) => {
           throw new RegistryError(`Could not ${purpose}: ${url.host} does not respond (${reasonOf(cause)})`, {
             status: 0,

@@ -23,8 +23,8 @@ export async function uploadBlob(http: RegistryHttp, target: UploadTarget, conte
     } catch (error) {
       target.signal.throwIfAborted()
       // The registry may have restarted and lost the upload.
-      const isUnknown = error instanceof RegistryError && [404, 416].includes(error.status)
-      if (attempt === ATTEMPTS || !(isUnknown || isTemporary(error))) throw error
+      const isUploadLost = error instanceof RegistryError && [404, 416].includes(error.status)
+      if (attempt === ATTEMPTS || !(isUploadLost || isTemporary(error))) throw error
     }
     await delay(FIRST_DELAY_MS * 2 ** (attempt - 1), target.signal)
   }
@@ -37,14 +37,19 @@ async function uploadOnce(
 ): Promise<void> {
   const purpose = `push a layer to ${host}/${repository}`
   const shared = { purpose, scopes: [`repository:${repository}:pull,push`], signal }
-  const empty = { 'content-length': '0' }
-  const begun = await http.send({ ...shared, method: 'POST', url: `/v2/${repository}/blobs/uploads/`, headers: empty })
+  const emptyBody = { 'content-length': '0' }
+  const opened = await http.send({
+    ...shared,
+    method: 'POST',
+    url: `/v2/${repository}/blobs/uploads/`,
+    headers: emptyBody,
+  })
   const bodies: Readable[] = []
   try {
     const sent = await http.send({
       ...shared,
       method: 'PATCH',
-      url: await nextUrl(purpose, begun),
+      url: await nextUrl(purpose, opened),
       headers: { 'content-type': 'application/octet-stream', 'content-length': String(size) },
       body: () => {
         const body = open()
@@ -55,8 +60,8 @@ async function uploadOnce(
     })
     const end = new URL(await nextUrl(purpose, sent))
     end.searchParams.set('digest', digest)
-    const ended = await http.send({ ...shared, method: 'PUT', url: end.href, headers: empty, mayRetry: false })
-    await ended.body.dump()
+    const completed = await http.send({ ...shared, method: 'PUT', url: end.href, headers: emptyBody, mayRetry: false })
+    await completed.body.dump()
   } finally {
     for (const body of bodies) body.destroy()
   }

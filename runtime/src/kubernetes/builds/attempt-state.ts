@@ -67,13 +67,16 @@ const statusesOf = ({ status }: Pod): ContainerStatus[] => [
 /** Returns why the build does not start, with the same texts as for programs of squids. */
 function reasonOf(job: Job, pod: Pod | undefined, refusal: string | null): string | null {
   // The containers start one after the other, so the first one shows why the pod does not start.
-  const firstStatus = pod && { ...pod, status: { ...pod.status, containerStatuses: statusesOf(pod).slice(0, 1) } }
+  const podWithFirstStatus = pod && {
+    ...pod,
+    status: { ...pod.status, containerStatuses: statusesOf(pod).slice(0, 1) },
+  }
   return observationOf({
     workload: '',
     container: 'build',
     restart: 'never',
     controller: job,
-    pod: firstStatus,
+    pod: podWithFirstStatus,
     record: undefined,
     hostLostSince: null,
     refusal,

@@ -68,7 +68,7 @@ export async function buildActions(
     return { install: null, build: [...writeHome, source, fetchModules, ...steps.build, send] }
   }
   if (dependencies === 'missing') {
-    const pruned: BuildAction[] = [
+    const pruneActions: BuildAction[] = [
       ...(await managerFiles(plan, PRODUCTION, 'production')),
       { do: 'clone', from: `${DEPENDENCIES}/full`, to: `${PRODUCTION}/node_modules` },
       {
@@ -85,7 +85,7 @@ export async function buildActions(
       source,
       steps.install,
       { do: 'move', from: `${APP}/node_modules`, to: `${DEPENDENCIES}/full` },
-      ...pruned,
+      ...pruneActions,
       { do: 'send', name: 'dependencies', from: DEPENDENCIES },
       { do: 'move', from: `${DEPENDENCIES}/full`, to: `${APP}/node_modules` },
       { do: 'remove', path: DEPENDENCIES },
@@ -109,7 +109,7 @@ const write = (file: string, content: string): BuildAction => ({ do: 'write', fi
 function stepsOf(plan: BuildPlan, env: Record<string, string>) {
   const { request, manager } = plan
   const commands = commandsOf(manager)
-  // The containers of a build are the only ones that use these downloads.
+  // Other builds do not use these downloads.
   const managerEnv = { ...env, ...managerEnvironment(`${WORK_DIR}/downloads`) }
   const run = (step: BuildStepName, command: string[], cwd: string, more: Record<string, string> = {}) => ({
     do: 'run' as const,
@@ -128,8 +128,8 @@ function stepsOf(plan: BuildPlan, env: Record<string, string>) {
 }
 
 /**
- * Returns actions that write package.json, lockfile and settings to `to`; `production`: in the form with which pruning leaves only
- * production dependencies.
+ * Returns actions that write package.json, the lockfile and the settings to `to`; `production`: in the form with which pruning leaves
+ * only production dependencies.
  */
 async function managerFiles(
   { source, manager, packageJson }: BuildPlan,

@@ -79,7 +79,7 @@ export class LostConnection extends Error {
   override name = 'LostConnection'
 }
 
-/** Moves the production tree `modules` into the app as its `node_modules`. Replaces one that the build may have sent. */
+/** Moves the production tree `modules` into the app as its `node_modules`. Replaces a folder of this name that the build may have sent. */
 export async function joinModules(app: string, modules: string): Promise<void> {
   const target = join(app, 'node_modules')
   await rm(target, { recursive: true, force: true })

@@ -79,8 +79,8 @@ export async function runAttempt(attempt: AttemptContext): Promise<ResultTree> {
     deadlineSeconds: Math.ceil((limits.timeMs + START_LIMIT_MS) / 1000) + DEADLINE_MARGIN_S,
   }
   const ending = new AbortController()
-  const aborted = () => outcome.reject(signal.reason as Error)
-  signal.addEventListener('abort', aborted, { once: true })
+  const onAbort = () => outcome.reject(signal.reason as Error)
+  signal.addEventListener('abort', onAbort, { once: true })
   try {
     signal.throwIfAborted()
     await jobs.create(job, plan.log, signal)
@@ -88,7 +88,7 @@ export async function runAttempt(attempt: AttemptContext): Promise<ResultTree> {
     return await outcome.promise
   } finally {
     ending.abort()
-    signal.removeEventListener('abort', aborted)
+    signal.removeEventListener('abort', onAbort)
     for (const { revoke } of admitted) revoke()
     await jobs.remove(job)
   }

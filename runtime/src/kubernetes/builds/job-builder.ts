@@ -47,8 +47,8 @@ export async function openJobBuilder(options: JobBuilderOptions): Promise<Builde
 async function connectJobs(options: JobBuilderOptions, targets: NetworkTarget[]): Promise<BuildJobs> {
   const config = await loadKubeConfig(options.kubeconfig)
   const { host: listenHost, port } = options.listen ?? { host: null, port: 0 }
-  const isAny = listenHost === null || listenHost === '0.0.0.0' || listenHost === '::'
-  const host = isAny ? await localAddress(new URL(config.getCurrentCluster()?.server ?? '')) : listenHost
+  const isUnspecified = listenHost === null || listenHost === '0.0.0.0' || listenHost === '::'
+  const host = isUnspecified ? await localAddress(new URL(config.getCurrentCluster()?.server ?? '')) : listenHost
   const resolved = await resolveTargets(targets)
   // The server starts last, since nothing closes it if a later step fails.
   const server = await BuildServer.listen(listenHost ?? host, port)

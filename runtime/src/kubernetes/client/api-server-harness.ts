@@ -5,14 +5,14 @@ import { KubeConfig } from '@kubernetes/client-node'
 import { onTestFinished } from 'vitest'
 import { KubeClient } from './kube-client.ts'
 
-/** How a scripted API server responds to the next list or watch request. */
+/** How the scripted API server responds to one request. */
 export type ScriptedResponse = (response: ServerResponse, url: URL) => void
 
 /**
  * Starts an API server whose responses a test scripts, to simulate failures that cannot be caused on a real one. It takes one of
  * `responses` for each request, and records `requests` and their `bodies`.
  */
-export async function scriptedApiServer(): Promise<{
+export async function startScriptedApiServer(): Promise<{
   client: KubeClient
   responses: ScriptedResponse[]
   requests: URL[]

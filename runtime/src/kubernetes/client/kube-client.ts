@@ -138,7 +138,7 @@ export class KubeClient {
     const headers = {
       ...(options.headers as Record<string, string>),
       accept: 'application/json',
-      // Node sends the body of a DELETE request without its length unless it is given.
+      // For a DELETE request, Node does not set `content-length` itself.
       ...(body === undefined
         ? {}
         : { 'content-type': type ?? 'application/json', 'content-length': String(Buffer.byteLength(content)) }),

@@ -14,9 +14,9 @@ test.each([
   await expect(`${JSON.stringify(rights, null, 2)}\n`).toMatchFileSnapshot(file)
   const granted = JSON.parse(readFileSync(file, 'utf8')) as typeof rights
   expect(granted).toEqual(rights)
-  const everything = granted.filter(({ group, resource, verbs }) => [group, resource, ...verbs].includes('*'))
-  expect(everything).toEqual([])
+  const wildcards = granted.filter(({ group, resource, verbs }) => [group, resource, ...verbs].includes('*'))
+  expect(wildcards).toEqual([])
   expect(granted.filter(({ subresource }) => subresource === 'proxy' || subresource === 'exec')).toEqual([])
-  const ofSecrets = granted.filter(({ resource }) => resource === 'secrets').flatMap(({ verbs }) => verbs)
-  expect(ofSecrets.filter((verb) => ['get', 'list', 'watch'].includes(verb))).toEqual([])
+  const verbsOfSecrets = granted.filter(({ resource }) => resource === 'secrets').flatMap(({ verbs }) => verbs)
+  expect(verbsOfSecrets.filter((verb) => ['get', 'list', 'watch'].includes(verb))).toEqual([])
 })

@@ -1,11 +1,17 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { failureResponse, listResponse, scriptedApiServer, watchEvent, watchResponse } from './api-server-harness.ts'
+import {
+  failureResponse,
+  listResponse,
+  startScriptedApiServer,
+  watchEvent,
+  watchResponse,
+} from './api-server-harness.ts'
 import { KubeError } from './kube-error.ts'
 import { kinds } from './kinds.ts'
 import { Watch } from './watch.ts'
 
 async function openWatch(...responses: Parameters<typeof listResponse>[]) {
-  const server = await scriptedApiServer()
+  const server = await startScriptedApiServer()
   server.responses.push(...responses.map((response) => listResponse(...response)))
   const changes: string[] = []
   const watch = new Watch({
@@ -52,7 +58,7 @@ test('a list is read in pages', async () => {
   expect(requests[1]?.searchParams.get('continue')).toBe('next')
 })
 
-test('a watch that the server ends continues where it was', async () => {
+test('a watch that the server ends is followed by one that continues at the same version', async () => {
   const { watch, responses, versions, changes } = await openWatch([5, 'one'])
   responses.push(
     watchResponse('end', watchEvent('ADDED', 'two', 6), watchEvent('BOOKMARK', '', 9)),
@@ -117,14 +123,14 @@ test('the state is unknown while the API server does not respond', { timeout: 30
 })
 
 test('a deletion waits until the objects that the object owns are deleted', async () => {
-  const { client, responses, bodies } = await scriptedApiServer()
+  const { client, responses, bodies } = await startScriptedApiServer()
   responses.push((response) => response.end('{"kind":"Pod"}'))
   expect(await client.delete(kinds.pod, 'one', 'two')).toEqual({ kind: 'Pod' })
   expect(JSON.parse(bodies[0] ?? '')).toMatchObject({ propagationPolicy: 'Foreground' })
 })
 
 test('errors contain the status, reason and message of the API server', async () => {
-  const { client, responses } = await scriptedApiServer()
+  const { client, responses } = await startScriptedApiServer()
   responses.push(failureResponse(403, 'Forbidden'), failureResponse(404, 'NotFound'), (response) =>
     response.writeHead(502).end('no backend'),
   )

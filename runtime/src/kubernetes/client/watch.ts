@@ -28,9 +28,10 @@ export type WatchOptions<T> = {
 }
 
 /**
- * A copy of all objects of one kind, which watches keep up to date. When the server ends a watch, the next one continues at the same version.
- * After a lost connection, or if the cluster no longer has the changes since then, it lists all objects again: the cluster's state may have
- * been restored from a backup, and a watch from a version that does not exist yet would miss all changes before it.
+ * A copy of all objects of one kind, which watches keep up to date. When the server ends a watch, the next one continues at the same
+ * version. After a lost connection, or if the cluster no longer has the changes since that version, all objects are listed again: the
+ * cluster's state may have been restored from a backup, and a watch from a version that does not exist yet would miss all changes
+ * before it.
  */
 export class Watch<T extends KubeObject> {
   readonly #options: WatchOptions<T>
@@ -68,10 +69,10 @@ export class Watch<T extends KubeObject> {
   async reach(version = '0'): Promise<void> {
     const deadline = performance.now() + LIVE_TIMEOUT_MS
     while (!this.#isLive || BigInt(this.#version) < BigInt(version)) {
-      const left = deadline - performance.now()
-      if (left <= 0 || this.#ending.signal.aborted)
+      const remainingMs = deadline - performance.now()
+      if (remainingMs <= 0 || this.#ending.signal.aborted)
         throw new ClusterUnreachable(`The state of the ${this.#options.kind.resource} in the cluster is not known`)
-      await this.#nextChange(left)
+      await this.#nextChange(remainingMs)
     }
   }
 

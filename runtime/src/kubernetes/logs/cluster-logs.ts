@@ -21,10 +21,10 @@ export async function* readClusterLogs(
   admits: LogAdmission = () => true,
 ): AsyncIterable<LogBatch> {
   const ending = new AbortController()
-  const both = AbortSignal.any([signal, ending.signal])
-  const reader = new PodLogsReader(client, state, from, both, admits)
+  const stopSignal = AbortSignal.any([signal, ending.signal])
+  const reader = new PodLogsReader(client, state, from, stopSignal, admits)
   try {
-    while (!both.aborted) {
+    while (!stopSignal.aborted) {
       reader.followPods()
       const batch = reader.takeBatch()
       if (batch) yield batch

@@ -19,7 +19,10 @@ export const formatPosition = ({ restarts, time, lines }: LogPosition): string =
 /** A line of a log with its time, which can be compared as text. */
 export type TimedLine = { time: string; text: string }
 
-/** Splits `2026-01-01T00:00:00.5Z text`, the format in which kubelet returns lines. Returns null for text without a time, which is not a line of a program. */
+/**
+ * Splits `2026-01-01T00:00:00.5Z text`, the format in which kubelet returns lines. Returns null for text without a time, which is not a
+ * line of a program.
+ */
 export function parseTimedLine(line: string): TimedLine | null {
   const [, seconds, fraction = '', zone, text] =
     /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d) ?(.*)$/s.exec(line) ?? []

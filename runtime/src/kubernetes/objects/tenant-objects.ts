@@ -20,12 +20,12 @@ const PORTS = [4350, 3000, 8080]
 export function tenantObjects(options: TenantOptions, tenant: string): NewObject[] {
   const { installation, quota, registryAuth } = options
   const namespace = namespaceOf(installation, tenant)
-  const owned = {
+  const tenantLabels = {
     [labels.managedBy]: MANAGER,
     [labels.installation]: labelValue(installation),
     [labels.tenant]: labelValue(tenant),
   }
-  const metadata = (name: string) => ({ name, namespace, labels: owned })
+  const metadata = (name: string) => ({ name, namespace, labels: tenantLabels })
   return [
     {
       apiVersion: 'v1',
@@ -33,7 +33,7 @@ export function tenantObjects(options: TenantOptions, tenant: string): NewObject
       metadata: {
         name: namespace,
         labels: {
-          ...owned,
+          ...tenantLabels,
           'pod-security.kubernetes.io/enforce': 'restricted',
           'pod-security.kubernetes.io/warn': 'restricted',
         },

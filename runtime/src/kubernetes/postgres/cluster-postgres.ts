@@ -8,7 +8,7 @@ import { type PostgresCluster, type PostgresState, postgresState } from './postg
 
 type Name = Pick<ClusterPostgres, 'name' | 'namespace'>
 
-/** Postgres servers that CloudNativePG runs in a cluster. Every method throws `KubeError` and `ClusterUnreachable`. */
+/** Postgres servers that CloudNativePG runs in a cluster. Every method may throw `KubeError` or `ClusterUnreachable`. */
 export type ClusterPostgresServers = {
   /** Creates the server, or changes it to this size. Its namespace must exist. @throws if a Cluster with its name is not Shoal's */
   apply: (server: ClusterPostgres) => Promise<void>
@@ -27,7 +27,7 @@ export async function openClusterPostgres(kubeconfig: string | null): Promise<Cl
     const { items } = await explainMissingOperator(list)
     return items[0] ?? null
   }
-  // Throws before anything is changed if CloudNativePG is missing, or if others created the server.
+  // Throws before anything is changed if CloudNativePG is missing, or if Shoal did not create the server.
   const requireOwn = async (server: Name) => {
     const cluster = await clusterOf(server)
     if (cluster && cluster.metadata.labels?.[labels.managedBy] !== MANAGER)

@@ -94,7 +94,7 @@ export class ClusterState {
   }
 
   /** Waits until all objects are known. @throws ClusterUnreachable */
-  async current(): Promise<void> {
+  async reachAll(): Promise<void> {
     await Promise.all(this.#watches.map((watch) => watch.reach()))
   }
 

@@ -10,7 +10,7 @@ export type RunRecord = {
   pod: string
   /** The ordinal of the first run of the pod. */
   base: number
-  /** The number of the pod's starts whose program never ran, which kubelet counts as restarts too; missing in records of earlier releases. */
+  /** The number of the pod's starts whose program never ran, which kubelet counts as restarts, too; missing in records of earlier releases. */
   skipped?: number
   /** The ordinal of the latest run; `base - 1` before the first one of this pod. */
   ordinal: number
@@ -59,36 +59,36 @@ export function nextRecord(
   const status = statusOf(pod)
   if (!status) return before
   const { restartCount, state = {}, lastState = {} } = status
-  const ran = before.ordinal - base + 1
-  // While a pod waits for its next start, `lastState` is the end of the current one.
+  const runCount = before.ordinal - base + 1
+  // While a pod waits for its next start, `lastState` is the end of the latest run, otherwise that of the run before it.
   const lastIndex = state.running || state.terminated ? restartCount - 1 : restartCount
   const failedIndex = isStartError(state.terminated)
     ? restartCount
     : isStartError(lastState.terminated)
       ? lastIndex
       : -1
-  const skipped = Math.max(before.skipped ?? 0, failedIndex + 1 - ran)
-  const known = skipped === 0 ? before : { ...before, skipped }
+  const skipped = Math.max(before.skipped ?? 0, failedIndex + 1 - runCount)
+  const updated = skipped === 0 ? before : { ...before, skipped }
   const hasBegun = state.running !== undefined || isRun(state.terminated) || isRun(lastState.terminated)
   const ordinal = hasBegun ? Math.max(before.ordinal, base + restartCount - skipped) : before.ordinal
-  const ended = isRun(state.terminated)
+  const end = isRun(state.terminated)
     ? { terminated: state.terminated, restarts: restartCount }
     : isRun(lastState.terminated)
       ? { terminated: lastState.terminated, restarts: lastIndex }
       : null
-  if (ended === null) return { ...known, ordinal }
-  const id = runId(pod, ended.restarts)
-  if (before.last?.id === id) return { ...known, ordinal }
+  if (end === null) return { ...updated, ordinal }
+  const id = runId(pod, end.restarts)
+  if (before.last?.id === id) return { ...updated, ordinal }
   const last: StoredRun = {
     id,
-    ordinal: base + ended.restarts - skipped,
-    startedAt: ended.terminated.startedAt ?? nowIso,
+    ordinal: base + end.restarts - skipped,
+    startedAt: end.terminated.startedAt ?? nowIso,
     node: pod.spec.nodeName ?? null,
-    exitCode: ended.terminated.exitCode,
-    endedAt: ended.terminated.finishedAt ?? nowIso,
-    ...endOf(pod, ended.terminated, { restart, isStopping }),
+    exitCode: end.terminated.exitCode,
+    endedAt: end.terminated.finishedAt ?? nowIso,
+    ...endOf(pod, end.terminated, { restart, isStopping }),
   }
-  return { ...known, ordinal, last }
+  return { ...updated, ordinal, last }
 }
 
 /** Returns the record of a container whose pod disappeared before the end of its run was observed. */
@@ -96,8 +96,8 @@ export function recordOfLostPod(record: RunRecord, pod: Pod, isStopping: boolean
   const running = statusOf(pod)?.state?.running
   if (!running || record.pod !== pod.metadata.uid || record.last?.id === latestRunId(record)) return record
   const how = isStopping ? 'stopped' : 'evicted'
-  const seen = { startedAt: running.startedAt, node: pod.spec.nodeName ?? null, how } as const
-  return { ...record, last: unobservedEnd(record, seen, nowIso) }
+  const observed = { startedAt: running.startedAt, node: pod.spec.nodeName ?? null, how } as const
+  return { ...record, last: unobservedEnd(record, observed, nowIso) }
 }
 
 /**
@@ -115,12 +115,12 @@ const latestRunId = ({ pod, ordinal, base, skipped = 0 }: RunRecord): string => 
 /** Returns the latest run with an end that was not observed. */
 const unobservedEnd = (
   record: RunRecord,
-  seen: Pick<StoredRun, 'startedAt' | 'node' | 'how'>,
+  observed: Pick<StoredRun, 'startedAt' | 'node' | 'how'>,
   nowIso: string,
 ): StoredRun => ({
   id: latestRunId(record),
   ordinal: record.ordinal,
-  ...seen,
+  ...observed,
   endedAt: nowIso,
   exitCode: null,
   oomKills: null,

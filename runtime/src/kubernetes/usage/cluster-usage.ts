@@ -71,20 +71,20 @@ export class ClusterUsage {
   #usageOf(workload: WorkloadState, readings: Map<string, CgroupReading>): ContainerUsage[] {
     const { desired } = workload
     return (desired?.containers ?? []).flatMap(({ name: container, resources }) => {
-      const known = { workload: desired?.id ?? '', container }
+      const ids = { workload: desired?.id ?? '', container }
       const limits = { cpuLimitCores: resources.cpuCores, memoryLimitBytes: resources.memoryBytes }
       const last = workload.records.get(container)?.last
       const pod = workload.newestPod(container)
       const running = pod && runningOf(pod)
       if (pod && running) {
-        const measured = this.#measureRun(keyOf(known), pod, running, readings) ?? this.#atStart(running)
-        return measured ? [{ ...known, ...limits, ...measured, oomKills: null }] : []
+        const measured = this.#measureRun(keyOf(ids), pod, running, readings) ?? this.#atStart(running)
+        return measured ? [{ ...ids, ...limits, ...measured, oomKills: null }] : []
       }
       if (!last) return []
-      const measured = this.#measured.get(keyOf(known))
+      const measured = this.#measured.get(keyOf(ids))
       const { cpuSeconds = null, throttledSeconds = null } = measured?.run === last.id ? measured : {}
       const ended = { run: last.id, at: this.#options.clock.now(), memoryBytes: 0, oomKills: last.oomKills }
-      return [{ ...known, ...limits, ...ended, cpuSeconds, throttledSeconds }]
+      return [{ ...ids, ...limits, ...ended, cpuSeconds, throttledSeconds }]
     })
   }
 

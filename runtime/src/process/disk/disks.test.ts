@@ -398,7 +398,7 @@ describe.runIf(isRoot)('with disk images', () => {
   })
 })
 
-/** The btrfs file systems that the quota tests have mounted. */
+/** The mount point of the btrfs that a quota test has mounted; empty if there is none. */
 let btrfs = ''
 
 /** Starts the driver on a new btrfs; skips the test if that is impossible. */
@@ -457,19 +457,19 @@ describe.runIf(isRoot)('with quotas of btrfs', () => {
     await start('write a little', 'neighbour')
     await start('fill its home')
     expect(await attackResult()).toBe('EDQUOT')
-    const reported = async (diskFullSince: unknown) =>
+    const untilReported = async (diskFullSince: unknown) =>
       await until(async () => {
         execFileSync('sync', ['--file-system', btrfs])
         await harness.runtime.usage()
         expect(await observation()).toMatchObject({ state: 'running', diskFullSince })
       })
-    await reported(expect.any(Date))
+    await untilReported(expect.any(Date))
     await harness.kill()
     await harness.restart()
-    await reported(expect.any(Date))
+    await untilReported(expect.any(Date))
     expect(await observation('neighbour')).toMatchObject({ state: 'running', diskFullSince: null })
     execInside('one', 'rm home/f*')
-    await reported(null)
+    await untilReported(null)
   })
 
   test('a new deployment gets a new subvolume with the current limit, and removal deletes the subvolume and its quota', async ({

@@ -14,8 +14,8 @@ export type Disks = {
    */
   mount(disk: DiskMount): Promise<string[]>
   /**
-   * Mounts a disk in a mount namespace that ends when it is closed or this process ends. Programs that join the namespace and this
-   * process have different paths to the same files.
+   * Mounts a disk in a mount namespace that ends when the caller closes the disk or this process ends. Programs that join the
+   * namespace and this process have different paths to the same files.
    * @throws when the disk cannot be created or mounted
    */
   open(disk: Omit<DiskMount, 'folders' | 'newOwner'>): Promise<OpenDisk>
@@ -34,8 +34,8 @@ export type DiskMount = {
   /** Folders in `dir`, copied to the disk if it does not have them. */
   folders: string[]
   /**
-   * The file or subvolume that contains the disk, next to `dir`; created if it does not exist. Delete it, with everything in it, when
-   * the programs have ended.
+   * The file or subvolume that contains the disk, next to `dir`; created if it does not exist. The caller deletes it, with everything
+   * in it, when the programs have ended.
    */
   image: string
   /** The size of a new disk; 0: `mount` creates none. */
@@ -49,7 +49,7 @@ export type OpenDisk = {
   kind: Disks['kind']
   /** Returns the path at which this process accesses `path` of the namespace. */
   fromServer: (path: string) => string
-  /** Replaces such paths in `text` with the paths in the namespace. */
+  /** Replaces paths that `fromServer` has returned in `text` with the paths in the namespace. */
   inNamespace: (text: string) => string
   /** A command prefix that joins the namespace. */
   commandPrefix: string[]
@@ -70,7 +70,7 @@ const unlimitedDisk: OpenDisk = {
   close: async () => undefined,
 }
 
-/** Returns disks that are part of the disk of the host. `containerBytes`: limits each file of a container instead of their sum. */
+/** Returns disks that are part of the disk of the host. `containerBytes`: the limit of each file of a container, not of all its files. */
 export const unlimitedDisks = (containerBytes: number): Disks => ({
   kind: 'none',
   containerBytes,

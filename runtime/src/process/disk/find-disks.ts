@@ -82,7 +82,7 @@ async function mountProblem(disks: Disks, stateDir: string): Promise<string | nu
   }
 }
 
-/** Returns null if the disk of the host is full, since squids must not start without limits and without their files because of that. */
+/** Returns null if the disk of the host is full: squids must not start without limits and without their files just because of that. */
 function ignoreFullHost(error: unknown): null {
   if (error instanceof Error && OUT_OF_SPACE.test(error.message)) return null
   throw error

@@ -12,13 +12,13 @@ import { isMountFull } from './open-disk.ts'
 
 const run = promisify(execFile)
 
-/** Empty images that are kept for the next containers, since creating one takes longer than mounting it. */
+/** Maximum number of empty images that are kept for the next containers, since creating an image takes longer than mounting it. */
 const MAX_SPARES = 3
 
 /** Creates disks as sparse ext4 images. `sparesDir`: contains empty images for the next containers. */
 export function createImageDisks(sparesDir: string, containerBytes: number): Disks {
   let refill: Promise<void> | null = null
-  const images = new Map<string, Promise<void>>()
+  const pendingImages = new Map<string, Promise<void>>()
   const spares = async () => (await readdir(sparesDir)).filter((name) => name.startsWith(`${containerBytes}-`))
 
   const addSpares = async () => {
@@ -52,9 +52,9 @@ export function createImageDisks(sparesDir: string, containerBytes: number): Dis
 
   /** Concurrent builds share an image: the second must not replace the one that the first mounts. */
   const ensureImage = async (disk: Pick<DiskMount, 'image' | 'bytes'>) => {
-    const added = images.get(disk.image) ?? addImage(disk).finally(() => images.delete(disk.image))
-    images.set(disk.image, added)
-    await added
+    const pending = pendingImages.get(disk.image) ?? addImage(disk).finally(() => pendingImages.delete(disk.image))
+    pendingImages.set(disk.image, pending)
+    await pending
   }
 
   return createMountedDisks({

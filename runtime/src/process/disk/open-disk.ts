@@ -8,8 +8,8 @@ import type { OpenDisk } from './disks.ts'
 export type NamespaceHolder = { pid: number; end(): Promise<void> }
 
 /**
- * Reports that the mounts exist, then waits until this process closes its end of the pipe, which also happens when this process is
- * killed.
+ * A command that reports that the mounts exist, then waits until the server closes its end of the pipe, which also happens when the
+ * server is killed.
  */
 const HOLD = ['/bin/sh', '-c', 'echo ready; read -r end']
 

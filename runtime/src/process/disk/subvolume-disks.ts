@@ -22,7 +22,7 @@ export const isOnBtrfs = (dir: string): boolean => statfsSync(dir).type === BTRF
  * of the file system. Programs must not be able to create subvolumes, which the quota does not include.
  */
 export function createSubvolumeDisks(stateDir: string, containerBytes: number): Disks {
-  const added = new Map<string, Promise<void>>()
+  const pendingSubvolumes = new Map<string, Promise<void>>()
   let listed: { at: number; quotas: Promise<Map<string, Quota>> } | null = null
 
   const addSubvolume = async ({ image, bytes }: Pick<DiskMount, 'image' | 'bytes'>) => {
@@ -40,9 +40,10 @@ export function createSubvolumeDisks(stateDir: string, containerBytes: number): 
   }
 
   const ensure = async (disk: Pick<DiskMount, 'image' | 'bytes'>) => {
-    const adding = added.get(disk.image) ?? addSubvolume(disk).finally(() => added.delete(disk.image))
-    added.set(disk.image, adding)
-    await adding
+    const pending =
+      pendingSubvolumes.get(disk.image) ?? addSubvolume(disk).finally(() => pendingSubvolumes.delete(disk.image))
+    pendingSubvolumes.set(disk.image, pending)
+    await pending
   }
 
   const listQuotas = () => {

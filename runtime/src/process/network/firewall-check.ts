@@ -41,7 +41,10 @@ export async function findBlockingFirewall(network: CheckedNetwork): Promise<Hos
   }
 }
 
-/** Counts packets before Shoal's own rules, and after the rules of firewalls but before the translation of source addresses. */
+/**
+ * Returns rules that count packets before Shoal's own rules, and after the rules of firewalls but before the translation of source
+ * addresses.
+ */
 function countRules(hook: Hook, address: string): string[] {
   return Object.entries({ before: 'filter - 6', after: 'filter + 50' }).flatMap(([when, priority]) => [
     `counter ${hook}_${when} { }`,

@@ -70,13 +70,13 @@ export class HostRules {
   /** Restores rules that a reload of the host's firewall has deleted. Without them, networks would be open or unusable. */
   async #restore(): Promise<void> {
     const restore = this.#semaphore.run(async () => {
-      if (this.#loaded && !(await this.#exist())) await this.#load()
+      if (this.#loaded && !(await this.#rulesExist())) await this.#load()
     })
     // Fails while the host cannot start programs. The next check tries again.
     await restore.catch(() => undefined)
   }
 
-  async #exist(): Promise<boolean> {
+  async #rulesExist(): Promise<boolean> {
     return await runProgram(['nft', 'list', 'chain', 'inet', this.#options.table, 'output']).then(
       () => true,
       () => false,

@@ -200,13 +200,13 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     const network = await open(noTargets, bed.stateDir(), { open: 20, perMinute: 1_000_000, burst: 1_000 })
     expect(network.limitation).toBeNull()
     const [one, two] = [await network.open('one', 'squid'), await network.open('two', 'squid')]
-    const held = await holdConnections(one, OUTSIDE.internet, 22)
+    const connections = await holdConnections(one, OUTSIDE.internet, 22)
     try {
-      expect(held.opened).toEqual([...Array(20).fill(true), false, false])
+      expect(connections.opened).toEqual([...Array(20).fill(true), false, false])
       expect(await probe(one, [OUTSIDE.internet])).toEqual([NO_CONNECTION])
       expect(await probe(two, [OUTSIDE.internet])).toEqual([HOST_ADDRESS])
     } finally {
-      await held.close()
+      await connections.close()
     }
     await until(async () => expect(await probe(one, [OUTSIDE.internet])).toEqual([HOST_ADDRESS]))
   })
@@ -214,10 +214,10 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
   test('a network can open connections only at a limited rate, since the host keeps entries of closed connections for a while', async () => {
     await bed.listen(bed.outside)
     const network = await open(noTargets, bed.stateDir(), { open: 1_000, perMinute: 1, burst: 10 })
-    const held = await holdConnections(await network.open('one', 'squid'), OUTSIDE.internet, 30)
-    await held.close()
-    expect(held.opened.slice(0, 10)).toEqual(Array(10).fill(true))
-    expect(held.opened).toContain(false)
+    const connections = await holdConnections(await network.open('one', 'squid'), OUTSIDE.internet, 30)
+    await connections.close()
+    expect(connections.opened.slice(0, 10)).toEqual(Array(10).fill(true))
+    expect(connections.opened).toContain(false)
   })
 
   test('a later server keeps the networks that it needs, updates their rules, and removes all others', async () => {

@@ -20,7 +20,7 @@ type CreatedNetwork = { namespace: string; index: number; use: NetworkUse; rules
 
 /**
  * Gives each workload and build a network namespace, connected to the host by a pair of interfaces. Rules of the host decide what
- * it can reach. The kernel keeps namespaces and rules when the server ends. Names of kernel objects serve as locks between installations.
+ * it can reach. The kernel keeps namespaces and rules when the server ends.
  */
 export class NamespaceNetwork implements Network {
   readonly kind = 'namespace'
@@ -36,7 +36,7 @@ export class NamespaceNetwork implements Network {
   readonly #ownNamespaces = new Set<string>()
   /** Ids of the networks that this process has opened. */
   readonly #opened = new Set<string>()
-  readonly #reserved = new Set<number>()
+  readonly #reservedIndexes = new Set<number>()
   readonly #requestedLimits: ConnectionLimits
   /** Null if the kernel does not support these limits, or until that was checked. */
   #limits: ConnectionLimits | null = null
@@ -152,7 +152,7 @@ export class NamespaceNetwork implements Network {
     const namespace = namespaceOf(this.#label, randomBytes(5).toString('hex'))
     const rules = this.#innerRules(index, use, policies)
     const created = { namespace, index, use, rules }
-    this.#reserved.add(index)
+    this.#reservedIndexes.add(index)
     this.#ownNamespaces.add(namespace)
     try {
       await runScript(creationScript({ ...created, block: this.#block }))
@@ -161,7 +161,7 @@ export class NamespaceNetwork implements Network {
       await this.#remove(created).catch(() => undefined)
       throw error
     } finally {
-      this.#reserved.delete(index)
+      this.#reservedIndexes.delete(index)
     }
   }
 
@@ -170,7 +170,7 @@ export class NamespaceNetwork implements Network {
     this.#ownNamespaces.delete(created.namespace)
   }
 
-  /** Applies the current rules to a network that was created with others, and returns it with its rules. */
+  /** Applies the current rules to a network that was created with other rules, and returns the network with the current ones. */
   async #updateRules(created: CreatedNetwork, policies: Policies): Promise<CreatedNetwork> {
     const rules = this.#innerRules(created.index, created.use, policies)
     if (rules !== created.rules) await loadRules(created, rules)
@@ -185,7 +185,7 @@ export class NamespaceNetwork implements Network {
     const names = new Set(readdirSync(INTERFACES))
     for (let index = 1; index <= MAX_NETWORKS; index++) {
       const isTaken = USES.some((use) => names.has(this.#block.interfaceOf(use, index)))
-      if (!isTaken && !this.#reserved.has(index)) return index
+      if (!isTaken && !this.#reservedIndexes.has(index)) return index
     }
     throw new Error(`${MAX_NETWORKS} networks are in use, the maximum of one installation`)
   }

@@ -161,7 +161,7 @@ process.stdin.on('end', () => process.exit()).resume()
 
 /**
  * Opens connections to an address from the network of `prefix`, one after the other, and keeps them open.
- * @returns for each whether it was accepted, and a function that closes them all
+ * @returns `opened`: for each connection, whether it was accepted; `close`: a function that closes all of them
  */
 export async function holdConnections(prefix: string[], address: string, count: number) {
   const [program, ...rest] = [...prefix, process.execPath, '-e', HOLD, address, String(count)]

@@ -59,7 +59,7 @@ const END_MS = 20_000
 /**
  * Starts the processes of a network. `file` identifies them, and is the prefix of their files' names. `load` loads the rules of the network
  * before it is connected.
- * @throws Error when the host does not support it
+ * @throws Error when the host does not support such networks
  */
 export async function startNetworkProcesses(
   file: string,

@@ -123,10 +123,10 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     await runProgram([...asRootOf(prefix), 'ip', '-6', 'address', 'add', 'fd00:7357::2/64', 'dev', 'eth0', 'nodad'])
     const send = `const socket = require('node:dgram').createSocket('udp6')
       socket.send('x', 9, 'fd00:7357::1', (error) => { console.log(error?.code ?? 'sent'); socket.close() })`
-    const sent = () => runProgram([...prefix, process.execPath, '-e', send])
-    expect(await sent()).toBe('EPERM\n')
+    const trySending = () => runProgram([...prefix, process.execPath, '-e', send])
+    expect(await trySending()).toBe('EPERM\n')
     await deleteRules(prefix)
-    expect(await sent()).toBe('sent\n')
+    expect(await trySending()).toBe('sent\n')
   })
 
   test('neither other networks, the host nor other machines can connect to a program', async () => {
@@ -184,12 +184,12 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     await bed.listen(bed.outside)
     const server = await start({ connections: { open: 20, perMinute: 1_000_000, burst: 1_000 } })
     const [one, two] = [await openIn(server, 'one'), await openIn(server, 'two')]
-    const held = await holdConnections(one, OUTSIDE.internet, 22)
+    const connections = await holdConnections(one, OUTSIDE.internet, 22)
     try {
-      expect(held.opened).toEqual([...Array(20).fill(true), false, false])
+      expect(connections.opened).toEqual([...Array(20).fill(true), false, false])
       expect(await probe(two, [OUTSIDE.internet])).toEqual([HOST_ADDRESS])
     } finally {
-      await held.close()
+      await connections.close()
     }
     await until(async () => expect(await probe(one, [OUTSIDE.internet])).toEqual([HOST_ADDRESS]))
   })
@@ -227,19 +227,19 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
       `nsenter --net=/proc/${holderOf(other)}/ns/net true`,
     ]
     const targets = [leaderOf(prefix), holderOf(other)]
-    const succeeded = async (command: string[], scripts: string[]) => {
+    const successfulScripts = async (command: string[], scripts: string[]) => {
       const script = scripts.map((line) => `(${line}) >/dev/null 2>&1 && echo '${line}'`)
       return (await runProgram([...command, '/bin/sh', '-c', `${script.join('\n')}\n:`])).split('\n').filter(Boolean)
     }
-    expect(await succeeded([...prefix, ...server.sandbox], change(targets))).toEqual([])
-    expect(await succeeded(prefix, change(targets))).toEqual([])
+    expect(await successfulScripts([...prefix, ...server.sandbox], change(targets))).toEqual([])
+    expect(await successfulScripts(prefix, change(targets))).toEqual([])
     expect(await probe(prefix, [OUTSIDE.internet, OUTSIDE.metadata])).toEqual([HOST_ADDRESS, NO_CONNECTION])
     const [flush = ''] = change([])
-    expect(await succeeded(asRootOf(prefix), [flush])).toEqual([flush])
+    expect(await successfulScripts(asRootOf(prefix), [flush])).toEqual([flush])
     expect(await probe(prefix, [OUTSIDE.metadata])).toEqual([HOST_ADDRESS])
   })
 
-  test('a program cannot choose a UDP port that it occupies on the host', async () => {
+  test('a program cannot choose which UDP port it occupies on the host', async () => {
     const prefix = await openIn(await start(), 'one')
     let target = 1_000
     const isOccupied = async () => {
@@ -257,7 +257,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     await until(async () => expect(await isOccupied()).toBe(true))
   })
 
-  test('programs leave half of the UDP ports from which the kernel chooses to the host', async () => {
+  test('half of the UDP ports that the kernel chooses as source ports are left to the host', async () => {
     await bed.listen(bed.outside)
     const prefix = await openIn(await start(), 'one')
     const send = `const { createSocket } = require('node:dgram')
@@ -323,7 +323,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     await first.open('old', 'squid')
     await first.kill()
     expect(await probe(kept, [OUTSIDE.internet, '127.0.0.1'])).toEqual([HOST_ADDRESS, NO_CONNECTION])
-    // A server that was killed before it recorded its network.
+    // As if the server had been killed before it recorded this network.
     const old = readdirSync(join(stateDir, 'networks')).find((name) => name !== shortHash('kept')) ?? ''
     rmSync(join(stateDir, 'networks', old))
     const second = await start({ stateDir, targets: service })
@@ -411,7 +411,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     ).toEqual(['/bin/sh', '/bin/sh', 'pasta'])
   })
 
-  test('a host that cannot create the namespaces of programs is not supported, with the reason', async () => {
+  test('on a host that cannot create the namespaces of programs, opening networks fails with the reason', async () => {
     const dir = makeStateDir()
     chmodSync(dir, 0o755)
     const unshare = findProgram('unshare') ?? ''

@@ -40,7 +40,7 @@ export class PastaNetwork implements Network {
   readonly #mutex = new KeyedMutex()
   readonly #records: NetworkRecords<CreatedNetwork>
   /** Ids of the files of networks that this process has created and not removed. */
-  readonly #own = new Set<string>()
+  readonly #ownIds = new Set<string>()
   /** Ids of the networks that this process has opened. */
   readonly #opened = new Set<string>()
   #watch: NodeJS.Timeout | null = null
@@ -56,7 +56,8 @@ export class PastaNetwork implements Network {
   }
 
   /**
-   * Checks that the host supports networks, by connecting to listeners from one. `sandbox`: a command prefix that confines programs.
+   * Checks that the host supports networks, by creating one and connecting to listeners from it. `sandbox`: a command prefix that
+   * confines programs.
    * @throws Error when the host does not support them
    */
   static async open(options: NetworkOptions, sandbox: string[]): Promise<PastaNetwork> {
@@ -102,7 +103,7 @@ export class PastaNetwork implements Network {
     for (const id of this.#records.ids()) if (!keptIds.has(id) || !this.#existing(id)) this.#records.delete(id)
     const kept = new Set(this.#records.ids().map((id) => this.#records.get(id)?.id))
     // Other networks may be opened while this waits.
-    await endOthers(this.#dir, (id) => kept.has(id) || this.#own.has(id))
+    await endOthers(this.#dir, (id) => kept.has(id) || this.#ownIds.has(id))
     await this.#updateAll()
     this.#startWatching()
   }
@@ -115,19 +116,19 @@ export class PastaNetwork implements Network {
   async #create(use: NetworkUse, policies = this.#policies): Promise<CreatedNetwork> {
     const id = randomBytes(5).toString('hex')
     const desired = this.#desiredOf(use, policies)
-    this.#own.add(id)
+    this.#ownIds.add(id)
     try {
-      const load = (holder: NetworkProcesses) => loadRules(holder, desired.rules)
+      const load = (processes: NetworkProcesses) => loadRules(processes, desired.rules)
       return { id, use, ...desired, ...(await startNetworkProcesses(this.#fileOf(id), desired.pastaArguments, load)) }
     } catch (error) {
-      this.#own.delete(id)
+      this.#ownIds.delete(id)
       throw error
     }
   }
 
   async #remove(created: CreatedNetwork): Promise<void> {
     await endNetworkProcesses(this.#fileOf(created.id), created)
-    this.#own.delete(created.id)
+    this.#ownIds.delete(created.id)
   }
 
   async #removeRecorded(id: string): Promise<void> {

@@ -31,8 +31,8 @@ export async function withProbeService(check: (port: number) => Promise<void>): 
  */
 export async function checkPolicy(prefix: string[], service: number, sandbox: string[]): Promise<void> {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
-  const own = addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address
-  const hosts = ['127.0.0.1', ...(own === undefined ? [] : [own])]
+  const hostAddress = addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address
+  const hosts = ['127.0.0.1', ...(hostAddress === undefined ? [] : [hostAddress])]
   const listeners = await Promise.all(hosts.map(listen))
   try {
     const refused = listeners.map(({ port }, index) => `${hosts[index]} ${port}`)

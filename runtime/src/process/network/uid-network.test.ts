@@ -88,14 +88,14 @@ describe.skipIf(!hasNamespaces)('networks as rules for uids', () => {
     const prefix = await openAs(network, 'one', 'squid', 0)
     const other = await openAs(network, 'two', 'squid', 1)
     await bed.listen(prefix)
-    const reached = async () => [
+    const probeFromOutside = async () => [
       ...(await probe([], ['127.0.0.1', HOST_ADDRESS, '::1'])),
       ...(await probe(bed.outside, [HOST_ADDRESS])),
       ...(await probe(other, ['127.0.0.1'])),
     ]
-    expect(await reached()).toEqual(Array(5).fill(NO_CONNECTION))
+    expect(await probeFromOutside()).toEqual(Array(5).fill(NO_CONNECTION))
     await deleteRules('restrict')
-    expect(await reached()).not.toContain(NO_CONNECTION)
+    expect(await probeFromOutside()).not.toContain(NO_CONNECTION)
   })
 
   test('programs can reach allowed services of the host, which can recognize squids, and the targets that the operator allows', async () => {

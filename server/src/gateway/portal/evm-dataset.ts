@@ -82,20 +82,20 @@ export class EvmDataset {
     const filter = logFilter(query)
     const range = { fromBlock: hex(from), toBlock: hex(to) }
     const [logs] = filter ? await this.#call([['eth_getLogs', [{ ...range, ...filter }]]]) : [[]]
-    const byBlock = Map.groupBy(logs as RawLog[], (log) => Number(log.blockNumber))
+    const logsByBlock = Map.groupBy(logs as RawLog[], (log) => Number(log.blockNumber))
     const readsAll = query.includeAllBlocks || query.transactions.length > 0
     const numbers = Array.from({ length: to - from + 1 }, (_, i) => from + i).filter(
       // All blocks that are not final are read, to verify that each is the parent of the next.
-      (n) => readsAll || byBlock.has(n) || n > this.#service.pool.heads.finalNumber || n === from || n === to,
+      (n) => readsAll || logsByBlock.has(n) || n > this.#service.pool.heads.finalNumber || n === from || n === to,
     )
     const withTransactions = needsTransactions(query)
     const blocks = (await this.#call(
       numbers.map((n) => ['eth_getBlockByNumber', [hex(n), withTransactions]]),
     )) as (RawBlock | null)[]
     const loaded = blocks.filter((b): b is RawBlock => b !== null)
-    if (loaded.length !== numbers.length || !isConsistent(loaded, byBlock))
+    if (loaded.length !== numbers.length || !isConsistent(loaded, logsByBlock))
       throw new ChainUnreadableError('The chain changed while it was being read.')
-    const selections = loaded.map((block) => selectItems(query, block, byBlock.get(Number(block.number)) ?? []))
+    const selections = loaded.map((block) => selectItems(query, block, logsByBlock.get(Number(block.number)) ?? []))
     const receipts = await this.#receipts(
       query,
       loaded.filter((_, i) => (selections[i]?.transactions.length ?? 0) > 0),

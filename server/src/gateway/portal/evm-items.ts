@@ -58,7 +58,7 @@ export type SelectedItems = { logs: RawLog[]; transactions: RawTransaction[] }
 /** Selects the matching items of a block and the related items requested with them. */
 export function selectItems(query: EvmQuery, block: RawBlock, logsOfBlock: readonly RawLog[]): SelectedItems {
   const transactions = block.transactions.filter((tx) => typeof tx !== 'string')
-  const [logs, requested] = [new Set<RawLog>(), new Set<string>()]
+  const [logs, requestedIndexes] = [new Set<RawLog>(), new Set<string>()]
   const addLogsOf = (index: string) => {
     for (const log of logsOfBlock) if (log.transactionIndex === index) logs.add(log)
   }
@@ -66,18 +66,18 @@ export function selectItems(query: EvmQuery, block: RawBlock, logsOfBlock: reado
     for (const request of query.logs) {
       if (!doesLogMatch(request, log)) continue
       logs.add(log)
-      if (request.transaction) requested.add(log.transactionIndex)
+      if (request.transaction) requestedIndexes.add(log.transactionIndex)
       if (request.transactionLogs) addLogsOf(log.transactionIndex)
     }
   for (const tx of transactions)
     for (const request of query.transactions) {
       if (!doesTransactionMatch(request, tx)) continue
-      requested.add(tx.transactionIndex)
+      requestedIndexes.add(tx.transactionIndex)
       if (request.logs) addLogsOf(tx.transactionIndex)
     }
   return {
     logs: [...logs].sort((a, b) => Number(a.logIndex) - Number(b.logIndex)),
-    transactions: transactions.filter((tx) => requested.has(tx.transactionIndex)),
+    transactions: transactions.filter((tx) => requestedIndexes.has(tx.transactionIndex)),
   }
 }
 
@@ -123,14 +123,14 @@ function project(
   for (const name of names) {
     const value = source[name]
     if (value === undefined) continue
-    if (name === 'authorizationList' && Array.isArray(value)) item[name] = value.map(authorization)
+    if (name === 'authorizationList' && Array.isArray(value)) item[name] = value.map(convertAuthorization)
     else item[name] = asNumber.has(name) && typeof value === 'string' ? Number(value) : value
   }
   return item
 }
 
-/** Converts an authorization (EIP-7702). */
-const authorization = (item: Item): Item => ({
+/** Converts the numbers of an authorization (EIP-7702). */
+const convertAuthorization = (item: Item): Item => ({
   ...item,
   chainId: Number(item['chainId']),
   nonce: Number(item['nonce']),

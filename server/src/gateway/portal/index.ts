@@ -30,7 +30,8 @@ export function createPortalRoute(app: App): PortalRoute {
     if (!dataset) return void sendJson(res, 404, { error: `There is no dataset ${datasetId.slice(0, 100)}.` })
     const source = sourceOf(app.config, dataset)
     const service = source === 'rpc' && dataset.chain ? services.find(dataset.chain.id) : null
-    const request = { req, res, dataset, path: rest.split('?')[0] ?? '' }
+    const isProxyTrusted = app.config.SHOAL_TRUST_PROXY
+    const request = { req, res, dataset, path: rest.split('?')[0] ?? '', isProxyTrusted }
     if (service)
       meter.count(dataset.id, versionOf(req), await serveLocalDataset({ ...request, blocks: new EvmDataset(service) }))
     else if (source === 'portal' && relay)

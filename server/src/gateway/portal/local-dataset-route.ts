@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { z } from 'zod'
 import type { Dataset } from '../../modules/portal/index.ts'
+import { schemeOf } from '../headers.ts'
 import { ChainUnreadableError, type BlockRef, type EvmDataset } from './evm-dataset.ts'
 import { EvmQuery } from './evm-query.ts'
 import { readJson, sendJson, sendLines, sendText } from './http.ts'
@@ -10,10 +11,18 @@ const newBlockWaitMs = 5_000
 /** Maximum time until such a request reads the head again. */
 const newBlockPollMs = 1_000
 /** Maximum number of blocks per response of the archive protocol, which is not streamed. */
-const archiveBlocks = 500
+const maxArchiveBlocks = 500
 
-/** A request for a local dataset. `path` is the part of the URL after the id of the dataset, without the query. */
-type LocalRequest = { req: IncomingMessage; res: ServerResponse; dataset: Dataset; blocks: EvmDataset; path: string }
+type LocalRequest = {
+  req: IncomingMessage
+  res: ServerResponse
+  dataset: Dataset
+  blocks: EvmDataset
+  /** The part of the URL after the id of the dataset, without the query. */
+  path: string
+  /** SHOAL_TRUST_PROXY. */
+  isProxyTrusted: boolean
+}
 
 type Handler = (request: LocalRequest) => number | Promise<number>
 
@@ -45,11 +54,10 @@ const handlers: Record<string, Handler> = {
 
 /** Serves a local dataset as a portal or an archive does. Resolves with the number of bytes sent. */
 export async function serveLocalDataset(request: LocalRequest): Promise<number> {
-  const { req, res, dataset, path } = request
+  const { req, res, path } = request
   const route = `${req.method} ${path}`
   try {
-    if (/^GET \d+\/worker$/.test(route))
-      return sendText(res, 200, workerUrl(req, dataset), { 'cache-control': 'no-store' })
+    if (/^GET \d+\/worker$/.test(route)) return sendText(res, 200, workerUrl(request), { 'cache-control': 'no-store' })
     const handler = Object.hasOwn(handlers, route) ? handlers[route] : undefined
     if (handler) return await handler(request)
     return sendJson(res, 404, { error: 'Not found.' })
@@ -110,16 +118,15 @@ function headersOf(head: BlockRef | null, finalized: BlockRef | null): Record<st
  * Returns the URL to which the SDK sends its queries, with the address of this gateway that the caller used. Must not be cached, because
  * it contains the caller's `Host` header.
  */
-function workerUrl(req: IncomingMessage, dataset: Dataset): string {
-  const scheme = req.headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'
-  return `${scheme}://${req.headers.host ?? 'localhost'}/portal/datasets/${dataset.id}/worker`
+function workerUrl({ req, dataset, isProxyTrusted }: LocalRequest): string {
+  return `${schemeOf(req, isProxyTrusted)}://${req.headers.host ?? 'localhost'}/portal/datasets/${dataset.id}/worker`
 }
 
 async function sendArchiveBlocks({ req, res, blocks }: LocalRequest): Promise<number> {
   const query = await readQuery(req, res)
   if (!query) return 0
   const head = await blocks.head('finalized')
-  const last = Math.min(query.toBlock ?? Infinity, head?.number ?? -1, query.fromBlock + archiveBlocks - 1)
+  const last = Math.min(query.toBlock ?? Infinity, head?.number ?? -1, query.fromBlock + maxArchiveBlocks - 1)
   if (last < query.fromBlock) return sendJson(res, 400, { error: `Block ${query.fromBlock} is not final yet.` })
   return sendJson(res, 200, await Array.fromAsync(blocks.blocks(query, last)))
 }

@@ -21,7 +21,7 @@ export class PortalMeter {
         into.requests += from.requests
         into.bytes += from.bytes
       },
-      failure: 'failed to write Portal usage; trying again',
+      failureMessage: 'failed to write Portal usage; trying again',
       log: app.log,
     })
   }

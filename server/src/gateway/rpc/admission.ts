@@ -3,7 +3,7 @@ import { Accounts, overQuota, overRate, unknownToken, type Account, type RpcReje
 import type { Call, Outcome } from './json-rpc.ts'
 import { Meter } from './meter.ts'
 
-/** The calling account, the chain it calls, and the squid version it calls for (empty when unknown). */
+/** The calling account, the called chain, and the version that sends the call (empty when unknown). */
 export type Caller = { account: Account; chain: string; version: string }
 
 /** Method name under which subscription messages are counted. */

@@ -32,8 +32,8 @@ export class ChainService {
 
   /** Executes one call. Never rejects. */
   execute(call: CacheableCall): Outcome | Promise<Outcome> {
-    const notReady = this.pool.ready()
-    if (notReady) return notReady.then(() => this.#execute(call))
+    const whenReady = this.pool.ready()
+    if (whenReady) return whenReady.then(() => this.#execute(call))
     return this.#execute(call)
   }
 

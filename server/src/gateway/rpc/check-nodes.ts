@@ -25,8 +25,8 @@ const checkChain = (chain: Chain): Promise<NodeState[]> =>
       try {
         const { identity, claimedHead } = protocols[chain.type]
         const [{ chainId }, head] = await Promise.all([identity(upstream), claimedHead(upstream)])
-        const isOther = chain.chainId !== null && chainId !== null && chain.chainId !== chainId
-        return { ...node, head, problem: isOther ? `it serves another chain (id ${chainId})` : null }
+        const servesOtherChain = chain.chainId !== null && chainId !== null && chain.chainId !== chainId
+        return { ...node, head, problem: servesOtherChain ? `it serves another chain (id ${chainId})` : null }
       } catch (error) {
         // Messages of `query` are redacted already.
         return { ...node, head: null, problem: error instanceof Error ? error.message : String(error) }

@@ -105,7 +105,7 @@ export function openDiskCache(file: string, maxBytes: number, log: Logger): Disk
   } catch (error) {
     const { message, errcode } = error as Error & { errcode?: number }
     const isCorrupt = errcode !== undefined && corruptionCodes.has(errcode & 0xff)
-    log.warn({ error: message }, isCorrupt ? 'RPC cache corrupt, recreated' : openFailedMessage)
+    log.warn({ error: message }, isCorrupt ? 'the RPC cache is corrupt and will be recreated' : openFailedMessage)
     if (!isCorrupt) return null
   }
   try {

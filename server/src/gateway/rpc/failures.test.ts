@@ -43,7 +43,7 @@ async function withPair(run: (pair: Pair) => Promise<void>, upstream: Record<str
   try {
     const org = await t.make.org()
     const url = t.gateway.urlOf('pair', await rpcTokenOf(t.app, org.id))
-    const send = (method: string, params: unknown[] = []) => post(url, call(method, params, 'mine'))
+    const send = (method: string, params: unknown[] = []) => post(url, call(method, params, 'call-1'))
     expect((await send('eth_chainId')).body.result).toBe('0x7a69')
     // Waits until both nodes were polled completely: the second poll starts when the first has ended.
     const polls = (n: FaultyNode) => n.calls.filter((c) => c.method === 'eth_blockNumber').length
@@ -56,7 +56,7 @@ async function withPair(run: (pair: Pair) => Promise<void>, upstream: Record<str
 }
 
 const isPoll = (method: string) => ['eth_blockNumber', 'eth_getBlockByNumber', 'eth_chainId'].includes(method)
-/** Calls after which the gateway knows the usual latency of a node, and hedges calls that take longer. */
+/** The number of calls after which the gateway knows the usual latency of a node, and hedges calls that take longer. */
 const warmupCalls = 16
 const heightOf = (response: { body: { result?: unknown } }) => Number(response.body.result)
 
@@ -68,7 +68,7 @@ test('no call fails when a node is killed under load', () =>
         calls += 1
         if (calls === 150) void a.close()
         const response = await send('eth_getBalance', [devnet.token, hex(i)])
-        expect(response).toMatchObject({ status: 200, body: { id: 'mine', result: '0x0' } })
+        expect(response).toMatchObject({ status: 200, body: { id: 'call-1', result: '0x0' } })
       }
     }
     await Promise.all(Array.from({ length: 8 }, caller))
@@ -168,7 +168,7 @@ test('heads never move backwards, regardless of the node that responds', () =>
       () => send('eth_getBlockByNumber', ['latest', false]),
       (o) => o.body.error !== undefined,
     )
-    expect(response).toMatchObject({ status: 503, body: { id: 'mine', error: { code: -32002 } } })
+    expect(response).toMatchObject({ status: 503, body: { id: 'call-1', error: { code: -32002 } } })
     a.fault = null
     await untilValue(
       () => send('eth_getBlockByNumber', ['latest', false]),
@@ -266,7 +266,7 @@ test('a response larger than the buffer is streamed completely, with the id of i
       post(url, [call('trace_block', ['0x1'], 7)]),
     ])
     expect(single.text.length).toBeGreaterThan(6_000_000)
-    expect(single.body).toEqual({ jsonrpc: '2.0', id: 'mine', result: large })
+    expect(single.body).toEqual({ jsonrpc: '2.0', id: 'call-1', result: large })
     expect(batch.body).toEqual([{ jsonrpc: '2.0', id: 7, result: large }])
   }))
 

@@ -12,7 +12,7 @@ const defaultFinalityBlocks = 256
 const rollbackAfterMs = 30_000
 /** Number of final blocks whose hashes are compared between nodes. */
 const maxFinalHashes = 512
-/** How far above its verified head a node may repeatedly claim a head without a fault. */
+/** How many blocks above its verified head a node may repeatedly claim a head and still count as healthy. */
 const toleratedBlocks = 8
 
 /**
@@ -108,15 +108,15 @@ export class Heads {
 
   /** Returns the latest block to serve to callers; null before any block is known. */
   serveLatest(): Block | null {
-    const best = this.healthy.reduce<Block | null>((highest, n) => higher(highest, n.head), null)
-    this.#servedLatest = higher(this.#servedLatest, best)
+    const best = this.healthy.reduce<Block | null>((highest, n) => higherBlock(highest, n.head), null)
+    this.#servedLatest = higherBlock(this.#servedLatest, best)
     return this.#servedLatest
   }
 
   /** Returns the latest finalized block to serve to callers; null when no node reports finality. */
   serveFinal(): Block | null {
-    const best = this.healthy.reduce<Block | null>((highest, n) => higher(highest, n.final), null)
-    this.#servedFinal = higher(this.#servedFinal, best)
+    const best = this.healthy.reduce<Block | null>((highest, n) => higherBlock(highest, n.final), null)
+    this.#servedFinal = higherBlock(this.#servedFinal, best)
     return this.#servedFinal
   }
 
@@ -222,7 +222,7 @@ function isSameChain(a: string | null, b: string | null): boolean {
   return idA === idB && (!hashA || !hashB)
 }
 
-const higher = (a: Block | null, b: Block | null): Block | null => (!a || (b && b.number > a.number) ? b : a)
+const higherBlock = (a: Block | null, b: Block | null): Block | null => (!a || (b && b.number > a.number) ? b : a)
 
 function sentenceOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)

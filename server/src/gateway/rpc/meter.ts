@@ -31,7 +31,7 @@ export class Meter {
         into.requests += from.requests
         into.failures += from.failures
       },
-      failure: 'failed to write RPC usage; trying again',
+      failureMessage: 'failed to write RPC usage; trying again',
       log: app.log,
     })
   }

@@ -7,7 +7,7 @@ import { protocols, type Protocol } from './protocol.ts'
 import { Upstream, type Block } from './upstream.ts'
 import { withTimeout } from './with-timeout.ts'
 
-/** An unused pool stops polling its nodes, which may belong to third parties. */
+/** A pool that is unused for this long stops polling its nodes, which may belong to third parties. */
 const idleMs = 60_000
 /** How long a call waits for a node that can execute it. */
 const headWaitMs = 3_000

@@ -15,7 +15,7 @@ export type Services = {
   close: () => Promise<void>
 }
 
-/** Memory of the cache of all chains. */
+/** Maximum memory of the cache, which all chains share. */
 const memoryBytes = 67_108_864
 /** Interval at which the states of nodes are written to the database. */
 const reportMs = 1_000
@@ -48,8 +48,8 @@ function createServices(app: App): Services {
   const services = new Map<string, ChainService>()
 
   const find = (id: string): ChainService | null => {
-    const open = services.get(id)
-    if (open) return open
+    const existing = services.get(id)
+    if (existing) return existing
     const chain = chains.find(id)
     if (!chain) return null
     const service = new ChainService(chain, cache, app.log)
@@ -73,7 +73,7 @@ function createServices(app: App): Services {
 
 /**
  * Writes node health to the database every second, for an API that may run in another process. Returns a function that
- * stops this.
+ * stops these writes.
  */
 function reportHealth(app: App, pools: () => Iterable<Pool>): () => void {
   const report = async () => {

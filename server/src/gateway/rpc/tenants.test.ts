@@ -26,7 +26,7 @@ afterAll(async () => {
 })
 
 const urlOf = async (orgId: number) => t.gateway.urlOf('devnet', await rpcTokenOf(t.app, orgId))
-const balance = call('eth_getBalance', ['0x00000000000000000000000000000000000000aa', 'latest'], 'mine')
+const balance = call('eth_getBalance', ['0x00000000000000000000000000000000000000aa', 'latest'], 'call-1')
 
 test('when a user views a chain, the gateways poll its nodes', async () => {
   expect(await t.app.db.select().from(rpcUpstreamStates)).toEqual([])
@@ -89,7 +89,7 @@ test('a playground that exceeds its monthly quota receives HTTP 429 with the id 
     status: 429,
     body: {
       jsonrpc: '2.0',
-      id: 'mine',
+      id: 'call-1',
       error: { code: -32005, message: expect.stringMatching(/500,000 RPC requests/) },
     },
   })
@@ -110,7 +110,7 @@ test('calls of organizations with overdue payments are rejected; a single failed
   for (const status of ['IN_DEBT', 'TERMINATED'] as const)
     expect(await responseFor(status)).toMatchObject({
       status: 403,
-      body: { id: 'mine', error: { message: expect.stringMatching(/^Payment is overdue/) } },
+      body: { id: 'call-1', error: { message: expect.stringMatching(/^Payment is overdue/) } },
     })
   expect(await responseFor('DRAFT')).toMatchObject({
     status: 403,
@@ -134,7 +134,7 @@ test('all gateways reject a replaced token immediately and accept the new one', 
           (o) => o.status === 401,
           500,
         ),
-      ).toMatchObject({ body: { id: 'mine', error: { code: -32001 } } })
+      ).toMatchObject({ body: { id: 'call-1', error: { code: -32001 } } })
     expect((await post(t.gateway.urlOf('devnet', newToken), balance)).status).toBe(200)
   } finally {
     await second.close()
@@ -147,10 +147,10 @@ test('calls with unknown tokens, to unknown chains and to chains without a node 
   for (const wrongToken of ['', 'x', `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`])
     expect((await post(t.gateway.urlOf('devnet', wrongToken), balance)).status).toBe(401)
   expect((await post(t.gateway.urlOf('nowhere', token), balance)).status).toBe(404)
-  expect(await post(t.gateway.urlOf('polkadot', token), call('system_chain', [], 'mine'))).toMatchObject({
+  expect(await post(t.gateway.urlOf('polkadot', token), call('system_chain', [], 'call-1'))).toMatchObject({
     status: 503,
     body: {
-      id: 'mine',
+      id: 'call-1',
       error: { code: -32002, message: 'No node is configured for Polkadot. The operator can add one.' },
     },
   })

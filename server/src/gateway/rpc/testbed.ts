@@ -170,7 +170,7 @@ async function forward(target: string, call: Call): Promise<unknown> {
   return response.json()
 }
 
-/** One response; a batch is cast to it. */
+/** One response. The array of responses to a batch is cast to this type, too. */
 export type NodeReply = { id?: unknown; result?: unknown; error?: { code: number; message: string; data?: unknown } }
 
 /** Posts one call or a batch; returns status and parsed body. */

@@ -140,7 +140,7 @@ export class Upstream {
   }
 
   /**
-   * Sends a cheap query of the gateway's own and returns its result.
+   * Sends one of the gateway's own queries, which are cheap, and returns its result.
    * @throws UpstreamError; Error with the node's redacted message
    */
   async query(method: string, params: unknown[]): Promise<unknown> {

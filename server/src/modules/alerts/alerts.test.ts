@@ -32,12 +32,12 @@ const deliveries = () =>
     org.id,
   ])
 
-const moving: SimSync = { fromBlock: 1000, headBlock: 1000, headBlocksPerSecond: 1, blocksPerSecond: 100 }
-const processor = (sync: Partial<SimSync>): SimBehaviour => ({ sync: { ...moving, ...sync } })
-const version = (name: string, behaviour: SimBehaviour) =>
+const syncedAtHead: SimSync = { fromBlock: 1000, headBlock: 1000, headBlocksPerSecond: 1, blocksPerSecond: 100 }
+const processor = (sync: Partial<SimSync>): SimBehaviour => ({ sync: { ...syncedAtHead, ...sync } })
+const addVersion = (name: string, behaviour: SimBehaviour) =>
   makeVersion(testApp.t.app, org, { name, processors: { eth: behaviour } })
 /** Replaces the processor of a version with one that has this behaviour. */
-const replace = (squid: SquidRow, behaviour: SimBehaviour) =>
+const replaceProcessor = (squid: SquidRow, behaviour: SimBehaviour) =>
   testApp.runtime.apply(workloadOf(squid, [specOf('eth', metricsPort, behaviour)]))
 
 /** Gives the version an RPC URL of the gateway, from which its chain is known. */
@@ -56,15 +56,15 @@ test('every kind of alert opens once while its cause exists, and ends afterwards
   const { app } = testApp.t
   const startMs = testApp.clock.now().getTime()
   const seconds = () => Math.floor((testApp.clock.now().getTime() - startMs) / 1000)
-  await version('looping', { ...processor({}), ends: { afterMs: 10, exitCode: 1 }, badRuns: 7 })
-  await version('hungry', { ...processor({}), ends: { afterMs: 5000, outOfMemory: true }, badRuns: 1 })
-  const silent = await version('silent', { listens: false })
-  const stalled = await version('stalled', processor({ fromBlock: 0, stallsAtBlock: 300 }))
-  const lagging = await version('lagging', processor({ headBlocksPerSecond: 10, blocksPerSecond: 1 }))
-  const wrong = await version('wrong', processor({}))
+  await addVersion('looping', { ...processor({}), ends: { afterMs: 10, exitCode: 1 }, badRuns: 7 })
+  await addVersion('hungry', { ...processor({}), ends: { afterMs: 5000, outOfMemory: true }, badRuns: 1 })
+  const silent = await addVersion('silent', { listens: false })
+  const stalled = await addVersion('stalled', processor({ fromBlock: 0, stallsAtBlock: 300 }))
+  const lagging = await addVersion('lagging', processor({ headBlocksPerSecond: 10, blocksPerSecond: 1 }))
+  const wrong = await addVersion('wrong', processor({}))
   await setChain(wrong, 'eth')
   testApp.setHead('eth', () => 1000 + seconds())
-  const frozen = await version('frozen', processor({}))
+  const frozen = await addVersion('frozen', processor({}))
   await makeVersion(app, org, { name: 'down', apis: [{ startMs: minutes(20) }] })
   const slow = await makeVersion(app, org, { name: 'slow', apis: [{}] })
   const full = await makeVersion(app, org, { name: 'full' })
@@ -81,13 +81,13 @@ test('every kind of alert opens once while its cause exists, and ends afterwards
     body: { spendCapUsd: null, atCap: 'stop_deploys', rpcRequestsCap: 1000 },
   })
   const hour = new Date('2026-01-15T11:00:00Z')
-  const use = (requests: number) =>
+  const addRequests = (requests: number) =>
     addRpcUsage(app.db, [{ orgId: org.id, chain: 'eth', method: 'm', version: '', hour, requests, failures: 0 }])
-  await use(950)
+  await addRequests(950)
   await testApp.t.make.status(org, 'PAYMENT_ISSUES')
   await testApp.advance(minutes(3))
   const stoppedHead = 1000 + seconds()
-  await replace(wrong, processor({ fromBlock: stoppedHead, headBlock: stoppedHead, headBlocksPerSecond: 0 }))
+  await replaceProcessor(wrong, processor({ fromBlock: stoppedHead, headBlock: stoppedHead, headBlocksPerSecond: 0 }))
   await testApp.advance(minutes(2))
   const histogram = Array.from({ length: bucketCount }, (_, i) => (i === bucketOf(5000) ? 30 : 0))
   const minute = new Date(Math.floor(testApp.clock.now().getTime() / 60_000) * 60_000)
@@ -95,7 +95,7 @@ test('every kind of alert opens once while its cause exists, and ends afterwards
     { squidId: slow.id, minute, successes: 30, errors: 0, failures: 0, successBytes: 0, errorBytes: 0, histogram },
   ])
   const height = 1000 + seconds()
-  await replace(frozen, processor({ fromBlock: height, headBlock: height, headBlocksPerSecond: 0 }))
+  await replaceProcessor(frozen, processor({ fromBlock: height, headBlock: height, headBlocksPerSecond: 0 }))
   await testApp.advance(minutes(2))
   const expected = [
     'API_DOWN down api CRITICAL',
@@ -128,7 +128,7 @@ test('every kind of alert opens once while its cause exists, and ends afterwards
 
   for (const squid of [stalled, lagging, wrong, frozen, silent]) {
     const head = 1000 + seconds()
-    await replace(squid, processor({ fromBlock: head, headBlock: head }))
+    await replaceProcessor(squid, processor({ fromBlock: head, headBlock: head }))
   }
   await sql('update squid_databases set total_bytes = 2000 where squid_id = $1', [full.id])
   await setLastDeploy(app.db, failed.id, { ...lastDeploy, status: 'OK', failed: 'NO' })
@@ -153,7 +153,7 @@ const stalling = processor({ fromBlock: 0, stallsAtBlock: 300 })
 const messageKinds = async () => (await deliveries()).map(({ what }) => what)
 
 test('open alerts stay open when the worker is killed, and channels are not notified twice', async () => {
-  const squid = await version('stalled', stalling)
+  const squid = await addVersion('stalled', stalling)
   await testApp.advance(minutes(7))
   const [opened] = await testApp.alerts(org)
   expect(opened).toMatchObject({ kind: 'STALLED', label: 'eth is stuck', endedAt: null, isMuted: false })
@@ -164,7 +164,7 @@ test('open alerts stay open when the worker is killed, and channels are not noti
   }
   expect(await testApp.alerts(org)).toEqual([opened])
   expect(await messageKinds()).toEqual(['OPENED'])
-  await replace(squid, processor({ fromBlock: 1900, headBlock: 1900 }))
+  await replaceProcessor(squid, processor({ fromBlock: 1900, headBlock: 1900 }))
   await testApp.advance(minutes(3))
   expect(await testApp.alerts(org)).toEqual([])
   expect(await testApp.alerts(org, 'ended')).toMatchObject([{ id: opened?.id, startedAt: opened?.startedAt }])
@@ -172,7 +172,7 @@ test('open alerts stay open when the worker is killed, and channels are not noti
 })
 
 test('a mute requires an existing version, and is listed until it ends', async () => {
-  const squid = await version('stalled', stalling)
+  const squid = await addVersion('stalled', stalling)
   await expect(
     api().mute({ params: params(), body: { kind: null, squidId: squid.id + 1, minutes: 30 } }),
   ).rejects.toMatchObject({ status: 404 })
@@ -184,7 +184,7 @@ test('a mute requires an existing version, and is listed until it ends', async (
 })
 
 test('channels are notified of a muted alert that is still open when the mute ends', async () => {
-  const squid = await version('stalled', stalling)
+  const squid = await addVersion('stalled', stalling)
   await api().mute({ params: params(), body: { kind: 'STALLED', squidId: squid.id, minutes: 15 } })
   await testApp.advance(minutes(7))
   expect(await testApp.alerts(org)).toMatchObject([{ kind: 'STALLED', isMuted: true }])
@@ -195,10 +195,10 @@ test('channels are notified of a muted alert that is still open when the mute en
 })
 
 test('channels are not notified of an alert that ended while it was muted', async () => {
-  const other = await version('other', stalling)
+  const other = await addVersion('other', stalling)
   const all = await api().mute({ params: params(), body: { kind: null, squidId: null, minutes: 60 } })
   await testApp.advance(minutes(7))
-  await replace(other, processor({ fromBlock: 2500, headBlock: 2500 }))
+  await replaceProcessor(other, processor({ fromBlock: 2500, headBlock: 2500 }))
   await testApp.advance(minutes(3))
   await api().unmute({ params: { ...params(), muteId: String(all.id) } })
   await testApp.advance(minutes(1))
@@ -210,7 +210,7 @@ test('channels are not notified of an alert that ended while it was muted', asyn
 
 test('each organization has its own rules, and a disabled rule opens no alerts', async () => {
   const neighbour = await testApp.t.make.org()
-  await version('stalled', stalling)
+  await addVersion('stalled', stalling)
   await makeVersion(testApp.t.app, neighbour, { name: 'theirs', processors: { eth: stalling } })
   const change = (isEnabled: boolean, threshold: number | null, kind = 'STALLED') =>
     api().changeRule({ params: { ...params(), kind }, body: { isEnabled, threshold } })
@@ -239,7 +239,7 @@ test('when a version is hibernated, redeployed or deleted, its alerts end immedi
   const url = 'https://hooks.example.com/in'
   const { channel } = await api().addChannel({ params: params(), body: { type: 'webhook', name: 'hook', url } })
   const squids = []
-  for (const name of ['asleep', 'deployed', 'deleted']) squids.push(await version(name, stalling))
+  for (const name of ['asleep', 'deployed', 'deleted']) squids.push(await addVersion(name, stalling))
   await testApp.advance(minutes(7))
   expect(await testApp.alerts(org)).toHaveLength(3)
   const [asleep = 0, deployed = 0, deleted = 0] = squids.map(({ id }) => id)

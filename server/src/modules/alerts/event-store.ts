@@ -16,7 +16,7 @@ export const squidIdsOf = (rows: readonly (EventRow | null)[]): number[] => [
 
 const maxListedAlerts = 500
 
-/** Returns at most 500 open alerts of an organization: critical ones first, each newest first. */
+/** Returns at most 500 open alerts of an organization: critical ones first, then by start, newest first. */
 export async function listOpenAlerts(db: Db, orgId: number): Promise<EventRow[]> {
   return await db
     .select()

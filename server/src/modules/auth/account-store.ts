@@ -36,7 +36,7 @@ export async function getAccount(db: Db, id: number): Promise<Account> {
   return account
 }
 
-/** Inserts an account. Returns null when it has a confirmed email that another account has confirmed too. */
+/** Inserts an account. Returns null when its email is confirmed, and another account has already confirmed the same email. */
 export async function addAccount(db: Db, account: typeof users.$inferInsert): Promise<Account | null> {
   const [row] = await db.insert(users).values(account).onConflictDoNothing().returning()
   return row ?? null

@@ -10,5 +10,8 @@ export type NewAccount = {
   subscribesNewsletter?: boolean
 }
 
-/** Creates an account with its playground. The handlers of `auth` receive this function instead of importing it, because `orgs`, which creates the playground, imports `auth`. */
+/**
+ * Creates an account with its playground. The handlers of `auth` receive this function instead of importing it, because `orgs`, which
+ * creates the playground, imports `auth`.
+ */
 export type Accounts = { createUser: (app: App, account: NewAccount) => Promise<{ id: number }> }

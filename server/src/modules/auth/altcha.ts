@@ -11,8 +11,8 @@ import { signingKey } from './signing-keys.ts'
 const lifetimeMs = minutes(60)
 
 /**
- * Solving a challenge requires the derivation of about 256 keys, with 1,000 rounds each: fast for one user, expensive for millions of attempts. Verifying a
- * solution requires one key.
+ * Solving a challenge requires the derivation of about 256 keys, with 1,000 rounds each: fast for one user, expensive for millions of
+ * attempts. Verifying a solution requires one key.
  */
 const proofOfWork = { algorithm: 'PBKDF2/SHA-256', cost: 1_000, keyPrefix: '00' }
 

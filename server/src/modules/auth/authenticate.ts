@@ -11,7 +11,7 @@ const saveLastSeenEveryMs = minutes(1)
 
 /**
  * Identifies the caller by the `authorization` header: `token <key>`, as the public client sends it, or `Bearer <key>`. The key is a
- * session token or an API token. Returns null if it is unknown, expired or signed out.
+ * session token or an API token. Returns null if the key is unknown or has expired, or its session has ended.
  */
 export async function authenticate(app: App, authorization: string | undefined): Promise<Actor | null> {
   const credential = /^(?:token|bearer) +(\S{1,2000})$/i.exec(authorization ?? '')?.[1]

@@ -12,7 +12,10 @@ const lifetimeMs = days(90)
 
 const Device = z.object({ id: z.string(), userId: z.number(), password: z.string(), expiresAtMs: z.number() })
 
-/** Sets a cookie in a browser in which the owner of the account has signed in. Failed sign-ins elsewhere then do not lock the owner out there. Changing the password invalidates the cookie. */
+/**
+ * Sets a cookie in a browser in which the owner of the account has signed in. Failed sign-ins elsewhere then do not lock the owner
+ * out of this browser. Changing the password invalidates the cookie.
+ */
 export function rememberDevice(app: App, account: Account, request: Request): void {
   const expiresAtMs = app.clock.now().getTime() + lifetimeMs
   const device = { id: randomUUID(), userId: account.id, password: passwordVersion(account), expiresAtMs }

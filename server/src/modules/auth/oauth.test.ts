@@ -107,9 +107,9 @@ describe('an account', () => {
   })
 
   test('with the same confirmed email is reused', async () => {
-    const here = await t.make.user({ email: 'linked@example.com', password: 'long enough' })
+    const existing = await t.make.user({ email: 'linked@example.com', password: 'long enough' })
     google = { ...google, sub: 'g2', email: 'linked@example.com' }
-    expect(await (await signInWith('google')).user.get()).toMatchObject({ id: here.id })
+    expect(await (await signInWith('google')).user.get()).toMatchObject({ id: existing.id })
   })
 
   test('with the same but unconfirmed email stays separate: its creator gains no access', async () => {

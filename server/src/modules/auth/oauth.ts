@@ -34,7 +34,11 @@ const Attempt = z.object({ provider: z.string(), state: z.string(), verifier: z.
 export const configuredProviders = (app: App): OauthProvider[] =>
   oauthProviders.filter((name) => findProvider(app, name) !== null)
 
-/** Returns the URL to redirect the browser to. State and PKCE verifier are in a sealed cookie, so that any API process can continue. @throws Refusal 404 if the provider is unknown or not configured */
+/**
+ * Returns the URL to redirect the browser to. State and PKCE verifier are in a sealed cookie, so that any API process can finish the
+ * sign-in.
+ * @throws Refusal 404 if the provider is unknown or not configured
+ */
 export function startOauth(app: App, name: string, request: Request): string {
   const { key, provider } = requireProvider(app, name)
   const attempt = { provider: key, state: generateState(), verifier: generateCodeVerifier() }
@@ -57,7 +61,7 @@ export function startOauth(app: App, name: string, request: Request): string {
 }
 
 /** `ended`: the credentials that were revoked because the account's email had not been proven; null if none were. */
-type FoundAccount = { userId: number; isNew: boolean; ended: EndedCredentials | null }
+type SignedInAccount = { userId: number; isNew: boolean; ended: EndedCredentials | null }
 
 /** A user's identity at a provider. */
 type OauthIdentity = { key: OauthProvider; provider: Provider; profile: OauthProfile }
@@ -88,7 +92,7 @@ export async function finishOauth(
   accounts: Accounts,
   { key, provider, profile }: OauthIdentity,
   request: Request,
-): Promise<FoundAccount & { token: string }> {
+): Promise<SignedInAccount & { token: string }> {
   const account = await findOrCreateAccount(app, accounts, key, provider, profile)
   requireEnabled(await getAccount(app.db, account.userId))
   return { ...account, token: await startSession(app, app.db, account.userId, request) }
@@ -131,7 +135,7 @@ async function findOrCreateAccount(
   key: OauthProvider,
   provider: Provider,
   profile: OauthProfile,
-): Promise<FoundAccount> {
+): Promise<SignedInAccount> {
   const identity = await findIdentity(app.db, key, profile.subject)
   if (identity) return { userId: identity.userId, isNew: false, ended: null }
   const { email } = profile

@@ -8,7 +8,7 @@ import { getAccount } from './account-store.ts'
 import { verifyPassword } from './passwords.ts'
 import { savePasswordEntry } from './store.ts'
 
-/** Returns until when the password of the session counts as recently entered; null if it does not. */
+/** Returns the time until which the password of the session counts as recently entered; null if it does not. */
 export function passwordUntil({ passwordAt }: Pick<Actor, 'passwordAt'>, now: Date): Date | null {
   if (passwordAt === null) return null
   const until = new Date(passwordAt.getTime() + minutes(operatorPasswordMinutes))
@@ -16,7 +16,8 @@ export function passwordUntil({ passwordAt }: Pick<Actor, 'passwordAt'>, now: Da
 }
 
 /**
- * Checks the password of the caller and records in the session that it was entered now. Returns until when that counts as recent.
+ * Checks the password of the caller and records in the session that it was entered now. Returns the time until which that counts
+ * as recent.
  * @throws Refusal 400 for the field `password` if it is wrong; 405 if the account has no password
  */
 export async function enterPassword(app: App, actor: Actor, password: string): Promise<Date> {

@@ -50,7 +50,7 @@ test('recovering an account ends its API tokens and providers; the response and 
   )
 })
 
-test('of two concurrent uses of a link one fails', async () => {
+test('of two concurrent uses of a link, one fails', async () => {
   await t.make.user({ email: 'race@example.com', password: 'old password' })
   const token = await restoreToken('race@example.com')
   const results = await Promise.allSettled([confirm(token, 'password a'), confirm(token, 'password b')])
@@ -96,7 +96,7 @@ test('an owner who is locked out by failed attempts of others can sign in immedi
   await expect(signIn('locked@example.com', 'new password')).resolves.toMatchObject({})
 })
 
-test('the password follows the rules of spec 5', async () => {
+test('a new password must follow the rules of spec 5', async () => {
   t.clock.advance(minutes(10))
   await expect(confirm('anything', 'short')).rejects.toMatchObject({ message: 'Must be at least 8 characters' })
   await expect(confirm('', 'long enough')).rejects.toMatchObject({ message: 'Token is required' })

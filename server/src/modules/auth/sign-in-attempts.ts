@@ -20,7 +20,7 @@ const pairKey = (email: string, address: string) => `sign-in:pair:${hashSecret(e
 
 type Attempt = {
   email: string
-  /** The confirmed account with this email. */
+  /** The id of the confirmed account with this email; null if there is none. */
   ownerId: number | null
   ip: string
   /** The id of the browser, if the owner has signed in there. */
@@ -28,8 +28,8 @@ type Attempt = {
 }
 
 /**
- * Counts an attempt. Returns a function that reverts this, which the caller calls after a correct password, since only failures count. Also limits emails
- * without an account, because a limit only for accounts would reveal which exist.
+ * Counts an attempt. Returns a function that reverts the count; the caller must call it after a correct password, since only failures
+ * count. Also limits emails without an account, because a limit only for accounts would reveal which exist.
  * @throws Refusal 429 when a limit is reached
  */
 export async function consumeAttempt(app: App, { email, ownerId, ip, device }: Attempt): Promise<() => Promise<void>> {

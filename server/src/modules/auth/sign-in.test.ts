@@ -108,7 +108,7 @@ test('failures of another program on the same machine do not lock the owner out:
   await expect(signIn('neighbour@example.com', password, '192.0.2.7')).resolves.toMatchObject({})
 })
 
-test('a known browser has 20 attempts, only for its account and until the password changes', async () => {
+test('a known browser has its own limit of 20 failures, only for its account and until the password changes', async () => {
   await t.make.user({ email: 'marked@example.com', password })
   const first = await browserSignIn('marked@example.com', password)
   const cookie = String(first.headers['set-cookie']).split(';')[0] ?? ''
@@ -132,7 +132,7 @@ test('one address may use only 20 of the attempts of an account', async () => {
   await expect(signIn('alone@example.com', password, '10.7.0.2')).resolves.toMatchObject({})
 })
 
-test('correct passwords do not count', async () => {
+test('correct passwords do not count towards the limit', async () => {
   await t.make.user({ email: 'busy@example.com', password })
   await failTimes(79, 'busy@example.com', (n) => `10.5.0.${n}`)
   await signIn('busy@example.com', password, '10.5.1.1')

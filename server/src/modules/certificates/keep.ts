@@ -113,7 +113,7 @@ const renewalTime = (notBefore: Date, notAfter: Date): Date =>
   new Date(notAfter.getTime() - (notAfter.getTime() - notBefore.getTime()) / 3)
 
 /**
- * Returns the delay after failed orders. It doubles from two minutes to twelve hours, since authorities limit failed orders per
- * hour.
+ * Returns the delay after this number of failed orders. The delay doubles from two minutes to twelve hours, since authorities limit
+ * failed orders per hour.
  */
 export const retryDelayMs = (failures: number): number => Math.min(minutes(2) * 2 ** (failures - 1), maxDelayMs)

@@ -24,8 +24,8 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     await t.app.database.pool.query('delete from acme_challenges')
   })
 
-  const own = (names: string[]) => insertNames(t.app.db, names, true, new Date(0))
-  const state = (name: string) => selectCertificate(t.app.db, name)
+  const addOwnNames = (names: string[]) => insertNames(t.app.db, names, true, new Date(0))
+  const certificateOf = (name: string) => selectCertificate(t.app.db, name)
   const order = () => orderDueCertificates(t.app)
 
   test('until the first order succeeds, the certificate is self-signed, and unknown names get neither a certificate nor an order', async () => {
@@ -40,15 +40,15 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
 
   test.each(['http-01', 'tls-alpn-01'] as const)('%s: the names get certificates that clients accept', async (type) => {
     t.app.config.SHOAL_ACME_CHALLENGE = type
-    await own([consoleName, gatewayName])
+    await addOwnNames([consoleName, gatewayName])
     await order()
     const ca = await pebble.root()
     for (const name of [consoleName, gatewayName]) {
-      expect(await state(name)).toMatchObject({ failures: 0, lastError: null })
+      expect(await certificateOf(name)).toMatchObject({ failures: 0, lastError: null })
       await expect.poll(() => handshake(pebble.tlsPort, name, ca).then(({ problem }) => problem)).toBeNull()
     }
     // Renewed when a third of the lifetime remains.
-    const row = await state(consoleName)
+    const row = await certificateOf(consoleName)
     const remaining = Number(row?.notAfter) - Number(row?.nextOrderAt)
     expect(remaining / (Number(row?.notAfter) - Number(row?.notBefore))).toBeCloseTo(1 / 3)
     expect((await t.app.database.pool.query('select * from acme_challenges')).rows).toEqual([])
@@ -62,7 +62,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
   })
 
   test('the keys of certificates and of the account are sealed', async () => {
-    await own([consoleName])
+    await addOwnNames([consoleName])
     await order()
     const { rows } = await t.app.database.pool.query<{ sealed_key: string }>(
       'select sealed_key from certificates union all select sealed_key from acme_accounts',
@@ -80,9 +80,9 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     delete t.app.config.SHOAL_ACME_EMAIL
     await t.app.database.pool.query('delete from acme_accounts')
     for (const name of [consoleName, gatewayName]) {
-      await own([name])
+      await addOwnNames([name])
       await order()
-      expect(await state(name)).toMatchObject({ failures: 0, lastError: null })
+      expect(await certificateOf(name)).toMatchObject({ failures: 0, lastError: null })
     }
   })
 
@@ -103,13 +103,13 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
 
   test('a wrong key authorization makes the order fail, and its cause is recorded', async () => {
     t.app.config.SHOAL_ACME_CHALLENGE = 'http-01'
-    await own([consoleName])
+    await addOwnNames([consoleName])
     const impostor = createServer((_, res) => void res.end('made-up.key-authorization'))
     onTestFinished(() => void impostor.close())
     await new Promise<void>((done) => void impostor.listen(pebble.httpPort, '127.0.0.9', done))
     await pebble.dns('/add-a', { host: consoleName, addresses: ['127.0.0.9'] })
     await order()
-    const row = await state(consoleName)
+    const row = await certificateOf(consoleName)
     expect(row).toMatchObject({ failures: 1, chain: null })
     expect(row?.lastError).toMatch(/key authorization/i)
     expect(await ownCertificates(t.app)).toEqual([
@@ -125,28 +125,28 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     await pebble.dns('/clear-a', { host: consoleName })
     await updateCertificate(t.app.db, consoleName, { nextOrderAt: new Date(0) })
     await order()
-    expect(await state(consoleName)).toMatchObject({ failures: 0, lastError: null })
+    expect(await certificateOf(consoleName)).toMatchObject({ failures: 0, lastError: null })
   })
 
   test('while the authority does not respond, the previous certificate is kept', async () => {
-    await own([consoleName])
+    await addOwnNames([consoleName])
     await order()
-    const before = await state(consoleName)
+    const before = await certificateOf(consoleName)
     await pebble.stop()
     await updateCertificate(t.app.db, consoleName, { nextOrderAt: new Date(0) })
     await order()
-    expect(await state(consoleName)).toMatchObject({ chain: before?.chain, failures: 1 })
+    expect(await certificateOf(consoleName)).toMatchObject({ chain: before?.chain, failures: 1 })
     // After its restart, Pebble no longer has the account, which is created again with the same key.
     await pebble.start()
     await updateCertificate(t.app.db, consoleName, { nextOrderAt: new Date(0) })
     await order()
-    const after = await state(consoleName)
+    const after = await certificateOf(consoleName)
     expect(after).toMatchObject({ failures: 0 })
     expect(after?.chain).not.toBe(before?.chain)
   })
 
   test('a certificate that has expired is replaced at the next round, and served without a restart', async () => {
-    await own([consoleName])
+    await addOwnNames([consoleName])
     await order()
     const old = await handshake(pebble.tlsPort, consoleName, await pebble.root())
     const past = new Date(Date.now() - days(1))
@@ -158,7 +158,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
   })
 
   test('an order that a killed process left behind is started again', async () => {
-    await own([consoleName])
+    await addOwnNames([consoleName])
     await insertChallenge(t.app.db, {
       token: 'left-behind-by-a-killed-process',
       name: consoleName,
@@ -168,7 +168,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     })
     t.app.config.SHOAL_ACME_CHALLENGE = 'tls-alpn-01'
     await order()
-    expect(await state(consoleName)).toMatchObject({ failures: 0, lastError: null })
+    expect(await certificateOf(consoleName)).toMatchObject({ failures: 0, lastError: null })
   })
 
   test('a challenge gets a response only under its name, and HTTP is redirected only for names that are served', async () => {
@@ -176,17 +176,17 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     await insertChallenge(t.app.db, { ...challenge, keyAuthorization: 'expected', createdAt: new Date() })
     expect(await findKeyAuthorization(t.app, challenge.token, gatewayName)).toBeNull()
     const path = `/.well-known/acme-challenge/${challenge.token}`
-    expect(await plain(pebble.httpPort, consoleName, path)).toMatchObject({ status: 200, body: 'expected' })
-    expect(await plain(pebble.httpPort, gatewayName, path)).toMatchObject({ status: 404 })
+    expect(await httpGet(pebble.httpPort, consoleName, path)).toMatchObject({ status: 200, body: 'expected' })
+    expect(await httpGet(pebble.httpPort, gatewayName, path)).toMatchObject({ status: 404 })
     for (const token of ["'", '%27 or 1=1', '../../etc/passwd', 'x'.repeat(5_000)])
-      expect(await plain(pebble.httpPort, consoleName, `/.well-known/acme-challenge/${token}`), token).toMatchObject({
+      expect(await httpGet(pebble.httpPort, consoleName, `/.well-known/acme-challenge/${token}`), token).toMatchObject({
         status: 404,
       })
-    expect(await plain(pebble.httpPort, consoleName, '/a?b=c')).toMatchObject({
+    expect(await httpGet(pebble.httpPort, consoleName, '/a?b=c')).toMatchObject({
       status: 308,
       location: `https://${consoleName}:${pebble.tlsPort}/a?b=c`,
     })
-    expect(await plain(pebble.httpPort, 'evil.example', '/a')).toMatchObject({ status: 404 })
+    expect(await httpGet(pebble.httpPort, 'evil.example', '/a')).toMatchObject({ status: 404 })
   })
 })
 
@@ -209,9 +209,9 @@ function handshake(port: number, servername: string | undefined, ca: string): Pr
   })
 }
 
-type Plain = { status: number; location: string | undefined; body: string }
+type PlainResponse = { status: number; location: string | undefined; body: string }
 
-function plain(port: number, host: string, path: string): Promise<Plain> {
+function httpGet(port: number, host: string, path: string): Promise<PlainResponse> {
   return new Promise((done, fail) => {
     const request = httpRequest({ port, host: '127.0.0.1', path: encodeURI(path), headers: { host } }, (response) => {
       let body = ''

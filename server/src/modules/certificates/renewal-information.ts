@@ -7,8 +7,8 @@ import { loadAcmeFor } from './authority.ts'
 type InformationApp = Pick<App, 'config' | 'clock'>
 
 /**
- * The window in which the authority suggests renewing a certificate. A past window means immediately, for example after a
- * revocation.
+ * The window in which the authority suggests renewing a certificate. If the window has passed, for example after a revocation, the
+ * certificate must be renewed immediately.
  */
 export type RenewalInformation = { start: Date; end: Date; nextCheckAt: Date }
 

@@ -40,7 +40,7 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     for (const table of ['certificates', 'pgboss.job']) await t.app.database.pool.query(`delete from ${table}`)
   })
 
-  const state = async (name = consoleName) => {
+  const certificateOf = async (name = consoleName) => {
     const row = await selectCertificate(t.app.db, name)
     if (!row?.chain || !row.notBefore || !row.notAfter) throw new Error(`${name} has no certificate`)
     const { chain, notBefore, notAfter } = row
@@ -49,9 +49,9 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
   const issue = async (name = consoleName) => {
     await insertNames(t.app.db, [name], name === consoleName, new Date(0))
     await orderDueCertificates(t.app)
-    return await state(name)
+    return await certificateOf(name)
   }
-  const round = async () => {
+  const runRound = async () => {
     await checkRenewalTimes(t.app)
     await orderDueCertificates(t.app)
   }
@@ -61,15 +61,15 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     const issued = await issue()
     const window = { start: new Date(Date.now() + days(3)), end: new Date(Date.now() + days(4)) }
     await pebble.suggestRenewal(issued.chain, window)
-    await round()
-    const moved = await state()
+    await runRound()
+    const moved = await certificateOf()
     expect(moved.nextOrderAt.getTime()).toBeGreaterThanOrEqual(window.start.getTime())
     expect(moved.nextOrderAt.getTime()).toBeLessThanOrEqual(window.end.getTime())
     // Pebble requests the next check after six hours.
     expect(Number(moved.renewalCheckAt) - Date.now()).toBeGreaterThan(hours(5))
     await updateCertificate(t.app.db, consoleName, { renewalCheckAt: new Date(0) })
-    await round()
-    expect(await state()).toMatchObject({ nextOrderAt: moved.nextOrderAt, chain: issued.chain })
+    await runRound()
+    expect(await certificateOf()).toMatchObject({ nextOrderAt: moved.nextOrderAt, chain: issued.chain })
   })
 
   test('a certificate whose window has passed, such as that of a revoked certificate, is replaced at the next round', async () => {
@@ -78,9 +78,9 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
       start: new Date(Date.now() - days(2)),
       end: new Date(Date.now() - days(1)),
     })
-    await round()
-    expect(await state()).toMatchObject({ failures: 0, lastError: null })
-    expect((await state()).serial).not.toBe(issued.serial)
+    await runRound()
+    expect(await certificateOf()).toMatchObject({ failures: 0, lastError: null })
+    expect((await certificateOf()).serial).not.toBe(issued.serial)
   })
 
   test('a window after the end of the certificate does not delay its renewal beyond its lifetime', async () => {
@@ -89,22 +89,22 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
       start: new Date(Date.now() + days(900)),
       end: new Date(Date.now() + days(901)),
     })
-    await round()
-    expect((await state()).nextOrderAt.getTime()).toBeLessThan(issued.notAfter.getTime())
+    await runRound()
+    expect((await certificateOf()).nextOrderAt.getTime()).toBeLessThan(issued.notAfter.getTime())
   })
 
   test('without a valid response from the authority, the renewal stays at the time when a third of the lifetime remains', async () => {
     const issued = await issue()
-    const nothing = { start: new Date(Date.now() + days(2)), end: new Date(Date.now() + days(1)) }
-    await pebble.suggestRenewal(issued.chain, nothing)
+    const invalidWindow = { start: new Date(Date.now() + days(2)), end: new Date(Date.now() + days(1)) }
+    await pebble.suggestRenewal(issued.chain, invalidWindow)
     await expect(readRenewalInformation(t.app, issued.chain)).rejects.toThrow('ends before it starts')
     await checkRenewalTimes(t.app)
-    expect((await state()).nextOrderAt).toEqual(issued.nextOrderAt)
+    expect((await certificateOf()).nextOrderAt).toEqual(issued.nextOrderAt)
     await pebble.stop()
     await updateCertificate(t.app.db, consoleName, { renewalCheckAt: new Date(0) })
     await checkRenewalTimes(t.app)
     await pebble.start()
-    const { nextOrderAt, renewalCheckAt } = await state()
+    const { nextOrderAt, renewalCheckAt } = await certificateOf()
     expect(nextOrderAt).toEqual(issued.nextOrderAt)
     expect(Number(renewalCheckAt)).toBeGreaterThan(Date.now())
   })
@@ -127,7 +127,7 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
       }),
     ).rejects.toThrow('the request failed')
     expect(await runRevocations()).toBe(0)
-    await state(domain)
+    await certificateOf(domain)
   })
 
   test('the operator revokes a certificate: it is replaced by one with another key, and the audit log records the revocation', async () => {
@@ -136,9 +136,9 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     await expect(revokeCertificate(t.app, { ...options, name: 'unknown.shoal.test' })).rejects.toThrow('no certificate')
     await expect(revokeCertificate(t.app, { ...options, reason: 'other' })).rejects.toThrow('--reason must be one of')
     expect(await revokeCertificate(t.app, options)).toEqual({ name: consoleName, reason: 'keyCompromise' })
-    await round()
+    await runRound()
     await runRevocations()
-    const replaced = await state()
+    const replaced = await certificateOf()
     expect(await pebble.revocationReason(issued.serial)).toBe(1)
     expect(await pebble.revocationReason(replaced.serial)).toBeNull()
     const [before, after] = [issued, replaced].map(({ chain }) =>

@@ -44,6 +44,10 @@ export async function selectConnectionUsers(db: Db): Promise<ConnectionUser[]> {
     .innerJoin(squids, eq(squids.id, squidId))
 }
 
+/** Returns the versions whose database is on the server or is being moved to it. */
+export const usersOn = (users: ConnectionUser[], name: string): ConnectionUser[] =>
+  users.filter(({ server, movingTo }) => server === name || movingTo === name)
+
 /** Returns the ids of the open logins of each version. */
 export async function selectLoginIds(db: Db): Promise<Map<number, number[]>> {
   const rows = await selectOpenLogins(db)

@@ -6,6 +6,7 @@ import {
   lockConnectionLimits,
   selectLoginIds,
   selectConnectionUsers,
+  usersOn,
   setConnectionLimits,
   type ConnectionUser,
 } from './connections-store.ts'
@@ -54,7 +55,8 @@ const sumLimits = (users: ConnectionUser[], limits: (user: ConnectionUser) => Li
 
 /**
  * Returns the connection limit of each role. Every role gets its maximum if the capacity is enough; otherwise the capacity above the
- * minimums is shared in proportion to the ranges between minimum and maximum. Every role therefore has its minimum, even when the others use up their limits.
+ * minimums is shared in proportion to the ranges between minimum and maximum. Every role therefore has its minimum, even when the
+ * other roles use up their limits.
  */
 export function shareConnections(users: ConnectionUser[], capacity: number): Map<string, number> {
   const [min, max] = [sumLimits(users, minLimits), sumLimits(users, maxLimits)]
@@ -137,8 +139,7 @@ export async function limitConnectionsOf(app: App, host: DatabaseHost): Promise<
   const { capacity } = await capacityOf(app, host)
   await app.db.transaction(async (tx) => {
     await lockConnectionLimits(tx)
-    const all = await selectConnectionUsers(tx)
-    const users = all.filter(({ server, movingTo }) => server === host.name || movingTo === host.name)
+    const users = usersOn(await selectConnectionUsers(tx), host.name)
     const limits = shareWithLogins(shareConnections(users, capacity), users, await selectLoginIds(tx))
     await setConnectionLimits(host.cluster, limits)
   })

@@ -51,14 +51,14 @@ function duration(key: string, text: string): string {
 }
 
 /**
- * The limits of the manifest, in milliseconds; 0: none. A session may disable these settings, so `statement-watch.ts` enforces
- * the limits.
+ * The limits of the manifest, in milliseconds; 0 means no limit. A session may disable these settings, so `statement-watch.ts`
+ * enforces the limits.
  */
 export type SessionLimits = { statementMs: number; idleInTransactionMs: number }
 
 /**
- * Returns the settings of the owner's connections in Postgres' notation, the limits among them, and a warning for each setting
- * that cannot be applied. `maxStatementMs`: the maximum duration of a statement in this installation.
+ * Returns the settings of the owner's connections in Postgres' notation, the limits in these settings, and a warning for each
+ * setting that cannot be applied. `maxStatementMs`: the maximum duration of a statement in this installation.
  * @throws InvalidManifest for a duration of 2^31 ms or more
  */
 export function databaseSettings(

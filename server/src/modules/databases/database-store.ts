@@ -176,8 +176,8 @@ export async function setRoleSettings(
 
 /** Drops the database and the roles, if they exist, and ends the database's connections. */
 export async function dropDatabaseAndRoles(cluster: Database, name: string, roles: string[]): Promise<void> {
-  // Postgres does not drop template databases, and the owner of a database may have turned it into one. It ends the connection of a
-  // statement that alters a database whose drop was interrupted.
+  // Postgres does not drop template databases, and the owner of a database may have turned it into one. Other databases are not
+  // altered, because Postgres ends the connection that alters a database whose drop was interrupted.
   const { rowCount } = await cluster.pool.query('select from pg_database where datname = $1 and datistemplate', [name])
   if (rowCount)
     await ignoreError(unknownDatabase, cluster.pool.query(`alter database ${ident(name)} is_template false`))
@@ -199,7 +199,9 @@ export async function namesWithPrefix(cluster: Database, prefix: string): Promis
 }
 
 /** Returns the major version of Postgres, and the settings that apply to the whole server. */
-export async function clusterFacts(cluster: Database): Promise<{ version: string; locks: string; predLocks: string }> {
+export async function readServerSettings(
+  cluster: Database,
+): Promise<{ version: string; locks: string; predLocks: string }> {
   const { rows } = await cluster.pool.query<{ locks: string; predLocks: string }>(
     `select current_setting('max_locks_per_transaction') as locks,
        current_setting('max_pred_locks_per_transaction') as "predLocks"`,

@@ -72,13 +72,13 @@ test('the owner has all rights in the database, and the reader can select from e
 })
 
 test('a version can connect only to its own database, with limited rights', async () => {
-  const [mine, theirs] = [await newSquid(), await newSquid()]
-  await sync(mine)
-  await sync(theirs)
+  const [own, foreign] = [await newSquid(), await newSquid()]
+  await sync(own)
+  await sync(foreign)
   await restrictShoalDatabases(t.app, t.app.databaseHosts.get('main'))
-  for (const connection of [await ownerConnection(t.app, mine), await readerConnection(t.app, mine)])
+  for (const connection of [await ownerConnection(t.app, own), await readerConnection(t.app, own)])
     for (const database of [
-      (await ownerConnection(t.app, theirs))?.database,
+      (await ownerConnection(t.app, foreign))?.database,
       'postgres',
       'template1',
       new URL(t.app.database.url).pathname.slice(1),
@@ -87,7 +87,7 @@ test('a version can connect only to its own database, with limited rights', asyn
       url.pathname = `/${database}`
       await expect(query({ url: url.href }, 'select 1'), database).rejects.toThrow('permission denied for database')
     }
-  const owner = await ownerConnection(t.app, mine)
+  const owner = await ownerConnection(t.app, own)
   await expect(query(owner, "copy (select 1) to program 'id'")).rejects.toThrow('permission denied')
   await expect(query(owner, `alter role ${owner?.user} superuser`)).rejects.toThrow('permission denied')
   await expect(query(owner, `create role other`)).rejects.toThrow('permission denied')

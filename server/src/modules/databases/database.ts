@@ -70,9 +70,9 @@ export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<
   if (!(await selectSquidDatabase(app.db, squidId))) await eraseDatabase(app, squidId)
   const candidates = await readCandidates(app, squidId, plan.isDedicated)
   const { row, host, settings, warnings } = await inTransaction(async (tx) => {
-    const { host, facts } = await chooseServer(tx, candidates, { ...newRow, isHibernated: false })
-    const { limits, ...rest } = databaseSettings(postgres, { ...facts, maxStatementMs })
-    const saved = { ...newRow, ...limits, server: host.name, version: facts.version }
+    const { host, serverSettings } = await chooseServer(tx, candidates, { ...newRow, isHibernated: false })
+    const { limits, ...rest } = databaseSettings(postgres, { ...serverSettings, maxStatementMs })
+    const saved = { ...newRow, ...limits, server: host.name, version: serverSettings.version }
     return { row: await saveSquidDatabase(tx, saved), host, ...rest }
   })
   const { cluster } = host
@@ -132,7 +132,7 @@ export async function dropDatabase(app: App, squidId: number): Promise<void> {
 /** The address and the credentials with which a program or a user connects to a version's database. */
 export type SquidConnection = NonNullable<Contexts['addons']['postgres']>
 
-/** Returns the connection as the owner of the version's database, which new programs use; null without a database. */
+/** Returns the connection with which new programs use the version's database, as its owner; null without a database. */
 export async function ownerConnection(app: App, squidId: number): Promise<SquidConnection | null> {
   const row = await selectSquidDatabase(app.db, squidId)
   return row && connectionOf(app, forNewPrograms(row), row.role, ownerPasswordOf(app.sealer, row))

@@ -17,8 +17,8 @@ export type LoginRow = typeof squidLogins.$inferSelect
 export type LoginRole = { database: string; owner: string; login: string; password: string }
 
 /**
- * A session that is still signing in is not visible yet, so a closed role certainly has no session only after this many consecutive checks
- * without one.
+ * The number of consecutive checks without a session after which a closed role is considered to have none. One check is not
+ * enough, because a session that is still signing in is not visible yet.
  */
 const requiredEmptyChecks = 2
 const checkIntervalMs = 100
@@ -40,7 +40,7 @@ export async function insertLogin(db: Db, row: typeof squidLogins.$inferInsert):
 export const selectLogins = (db: Db, squidId: number): Promise<LoginRow[]> =>
   db.select().from(squidLogins).where(eq(squidLogins.squidId, squidId)).orderBy(squidLogins.id)
 
-/** Returns the logins of all versions that are not closed. */
+/** Returns the open logins of all versions. */
 export const selectOpenLogins = (db: Db): Promise<LoginRow[]> =>
   db.select().from(squidLogins).where(isNull(squidLogins.closedAt))
 

@@ -113,7 +113,7 @@ async function roleChecks(
 
 /**
  * Makes the roles of a server match the recorded logins, for example after a restore of the squids' Postgres: opens missing logins, and
- * closes all others.
+ * drops login roles that belong to no open login.
  */
 async function reconcile(app: App, { name: server, cluster }: DatabaseHost): Promise<void> {
   const roles = new Set(await namesWithPrefix(cluster, `${await installationPrefix(app.db)}_`))

@@ -11,21 +11,26 @@ import {
   NoConnections,
   type Capacity,
 } from './connections.ts'
-import { lockConnectionLimits, selectConnectionUsers, type ConnectionUser } from './connections-store.ts'
-import { clusterFacts, countByServer, selectSquidDatabase } from './database-store.ts'
+import { lockConnectionLimits, selectConnectionUsers, usersOn, type ConnectionUser } from './connections-store.ts'
+import { readServerSettings, selectSquidDatabase } from './database-store.ts'
+import { countPlacesByServer } from './move/move-store.ts'
 
 /** A server that responds, on which the database of a version is or may be created. */
-export type Candidate = { host: DatabaseHost; limits: Capacity; facts: Awaited<ReturnType<typeof clusterFacts>> }
+export type Candidate = {
+  host: DatabaseHost
+  limits: Capacity
+  serverSettings: Awaited<ReturnType<typeof readServerSettings>>
+}
 
 /**
- * Returns the server of the version's database; without a database, all servers for such versions that respond: for a dedicated version,
- * those with `shoal_for=dedicated` if there are any.
+ * Returns the server of the version's database; without a database, the responding servers on which it may be created: for a dedicated
+ * version, those with `shoal_for=dedicated` if there are any; otherwise those without `shoal_for=dedicated`.
  * @throws DatabaseUnavailable if the server of the database does not respond or, without a database, no server responds
  */
 export async function readCandidates(app: App, squidId: number, isDedicated: boolean): Promise<Candidate[]> {
   const read = async (host: DatabaseHost): Promise<Candidate> => {
     const limits = await capacityOf(app, host)
-    return { host, limits, facts: await clusterFacts(host.cluster) }
+    return { host, limits, serverSettings: await readServerSettings(host.cluster) }
   }
   const row = await selectSquidDatabase(app.db, squidId)
   if (row) return [await read(app.databaseHosts.get(row.server))]
@@ -50,8 +55,8 @@ export async function chooseServer(
   requested: Omit<ConnectionUser, 'server'>,
 ): Promise<Candidate> {
   await lockConnectionLimits(tx)
-  const users = Map.groupBy(await selectConnectionUsers(tx), ({ server }) => server)
-  const usersOf = ({ host }: Candidate) => users.get(host.name) ?? []
+  const users = await selectConnectionUsers(tx)
+  const usersOf = ({ host }: Candidate) => usersOn(users, host.name)
   const row = await selectSquidDatabase(tx, requested.squidId)
   if (row) {
     const own = candidates.find(({ host }) => host.name === row.server)
@@ -59,7 +64,7 @@ export async function chooseServer(
     checkConnections({ ...requested, server: row.server }, own.limits, usersOf(own))
     return own
   }
-  const counts = await countByServer(tx)
+  const counts = await countPlacesByServer(tx)
   const needed = neededBy({ ...requested, server: '' })
   const ranked = candidates
     .map((candidate) => {

@@ -72,13 +72,13 @@ test('each version has its own redactor, and many redactors need as many queries
   const text = ['secret of a', 'secret of b', a.rpcToken, b.rpcToken, 'owner open', 'reader open', 'owner closed'].join(
     '|',
   )
-  const left = (squidId: number) =>
+  const unredactedParts = (squidId: number) =>
     redactorOf(squidId)(text)
       .split('|')
       .filter((part) => text.includes(part))
-  expect(left(open)).toEqual(['secret of b', b.rpcToken, 'owner closed'])
-  expect(left(closed)).toEqual(['secret of b', b.rpcToken, 'owner open', 'reader open'])
-  expect(left(other)).toEqual(['secret of a', a.rpcToken, 'owner open', 'reader open', 'owner closed'])
+  expect(unredactedParts(open)).toEqual(['secret of b', b.rpcToken, 'owner closed'])
+  expect(unredactedParts(closed)).toEqual(['secret of b', b.rpcToken, 'owner open', 'reader open'])
+  expect(unredactedParts(other)).toEqual(['secret of a', a.rpcToken, 'owner open', 'reader open', 'owner closed'])
 
   const one = await countQueries((app) => createRedactorLookup(app)([open]))
   expect(await countQueries((app) => createRedactorLookup(app)([open, closed, other]))).toBe(one)

@@ -22,7 +22,7 @@ export function createRedactorLookup(app: App, maxCached = 5_000): RedactorLooku
   return async (squidIds) => {
     const stamps = await selectRedactionStamps(app.db, squidIds)
     const changed = stamps.filter(({ squidId, stamp }) => cached.get(squidId)?.stamp !== stamp)
-    // Copied from the cache first, because this call and concurrent ones may clear the cache.
+    // Copies the redactors from the cache first, because this call and concurrent ones may clear the cache.
     const redactors = new Map(squidIds.map((id) => [id, cached.get(id)?.redactor ?? noRedaction]))
     if (cached.size > maxCached) cached.clear()
     if (changed.length > 0) {
@@ -46,7 +46,8 @@ export function createRedactorLookup(app: App, maxCached = 5_000): RedactorLooku
 async function valuesOfOrgs(app: App, orgIds: number[]): Promise<Map<number, string[]>> {
   const [secrets, tokens] = await Promise.all([readHiddenValues(app, orgIds), existingRpcTokens(app, orgIds)])
   const values = [...secrets, ...tokens.map(({ orgId, token }) => ({ orgId, value: token }))]
-  return new Map([...Map.groupBy(values, ({ orgId }) => orgId)].map(([orgId, of]) => [orgId, of.map((v) => v.value)]))
+  const byOrg = Map.groupBy(values, ({ orgId }) => orgId)
+  return new Map([...byOrg].map(([orgId, entries]) => [orgId, entries.map(({ value }) => value)]))
 }
 
 /**

@@ -42,10 +42,10 @@ export function connectionRange(
   profile: ScaleProfile,
   { api, hasura, processors }: Programs,
 ): { minConnections: number; maxConnections: number } {
-  const ofServers = 10 * (api?.replicas ?? 0) + 2 * hasuraConnections * (hasura?.replicas ?? 0)
+  const forApisAndHasura = 10 * (api?.replicas ?? 0) + 2 * hasuraConnections * (hasura?.replicas ?? 0)
   return {
-    minConnections: 3 + ofServers + 2 * processors.length,
-    maxConnections: connectionsByProfile[profile] + ofServers + 5 * processors.length,
+    minConnections: 3 + forApisAndHasura + 2 * processors.length,
+    maxConnections: connectionsByProfile[profile] + forApisAndHasura + 5 * processors.length,
   }
 }
 

@@ -91,6 +91,19 @@ test('a database is created on the server with the highest product of weight and
   await expect(create()).rejects.toThrow('has no room for another database')
 })
 
+test('a database that is being moved to a server takes its place and connections there', async () => {
+  // The second server has 17 connections for versions, each of which needs 7.
+  const moving = [await createOnMain(), await createOnMain()]
+  for (const id of moving) await servers.moves.setTarget(t.app.db, id, 'second')
+  second.addTo(t.app, { second: { weight: 1000 } })
+  expect(await serverOf(await create())).toBe('main')
+  await servers.moves.setTarget(t.app.db, moving[1] ?? 0, null)
+  second.addTo(t.app, { main: { room: 0 }, second: { room: 1 } })
+  await expect(create()).rejects.toThrow('has no room for another database')
+  await servers.moves.setTarget(t.app.db, moving[0] ?? 0, null)
+  expect(await serverOf(await create())).toBe('second')
+})
+
 test('a server without free connections gets no further database, but the versions on it can be deployed again', async () => {
   // The second server has 17 connections for versions, each of which needs 7.
   second.addTo(t.app, { second: { weight: 1000 } })
@@ -183,18 +196,18 @@ test('renewing the passwords of owners ends the sessions with the old passwords 
 })
 
 test('after a restore, missing databases are created on their server, and databases without a row are removed', async () => {
-  const [kept, lost] = [await createOnSecond(), await createOnSecond()]
-  await second.cluster.pool.query(`drop database "${await databaseOf(lost)}" with (force)`)
-  await second.cluster.pool.query(`drop role "${await databaseOf(lost)}_ro"`)
-  const name = await databaseOf(kept)
-  await t.app.database.pool.query('delete from squid_databases where squid_id = $1', [kept])
+  const [withoutRow, withoutDatabase] = [await createOnSecond(), await createOnSecond()]
+  await second.cluster.pool.query(`drop database "${await databaseOf(withoutDatabase)}" with (force)`)
+  await second.cluster.pool.query(`drop role "${await databaseOf(withoutDatabase)}_ro"`)
+  const name = await databaseOf(withoutRow)
+  await t.app.database.pool.query('delete from squid_databases where squid_id = $1', [withoutRow])
   expect(await restoreDatabases(t.app, new Set())).toBeInstanceOf(Array)
-  expect(await existsOnSecond(await databaseOf(lost))).toBe(true)
-  expect(await dropOrphanedDatabases(t.app)).toEqual([kept])
+  expect(await existsOnSecond(await databaseOf(withoutDatabase))).toBe(true)
+  expect(await dropOrphanedDatabases(t.app)).toEqual([withoutRow])
   expect(await existsOnSecond(name)).toBe(false)
 })
 
-test('while a server does not respond, the versions on the others are measured, limited and deployed', async () => {
+test('while a server does not respond, the versions on other servers are measured, limited and deployed', async () => {
   const [here, there] = [await createOnMain(), await createOnSecond()]
   await second.proxy.stop()
   await expect(observeDatabases(t.app)).rejects.toThrow('The Postgres server "second" of squids failed')

@@ -20,6 +20,7 @@ export const squidDatabases = pgTable(
     sealedPassword: text().notNull(),
     readRole: text().notNull(),
     sealedReadPassword: text().notNull(),
+    /** The major version of the Postgres server. */
     version: text().notNull(),
     profile: text({ enum: profiles }).notNull(),
     /** Bounds of the owner's connection limit; see `connectionRange`. */

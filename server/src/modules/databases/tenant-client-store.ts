@@ -23,7 +23,7 @@ const safeSettings: Record<string, string> = {
   extra_float_digits: '1',
   bytea_output: 'hex',
 }
-/** Settings that exist only since a major version of Postgres. */
+/** Settings that exist only in this major version of Postgres and newer ones. */
 const newerSettings: [major: number, key: string, value: string][] = [[17, 'transaction_timeout', '0']]
 
 const connectTimeoutMs = 10_000
@@ -53,7 +53,7 @@ export async function connectToTenant(
     connectionString: url.href,
     application_name: applicationName,
     connectionTimeoutMillis: connectTimeoutMs,
-    // Statements such as those of a copy have no time limit, so a host that vanished must end them.
+    // Statements such as those of a copy have no time limit. If the host of the server vanishes, keepalive ends them.
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
     options: [ownOptions ?? '', await startOptions(cluster)].join(' ').trim(),

@@ -66,7 +66,8 @@ export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine 
       await runDeployment(worker, id, lock, stopping.signal)
     } catch (error) {
       // The row holds the state, so the next sweep of any worker resumes it.
-      if (!stopping.signal.aborted) app.log.warn({ err: error, deploymentId: id }, 'deployment released')
+      if (!stopping.signal.aborted)
+        app.log.warn({ err: error, deploymentId: id }, 'a deployment was interrupted; a worker will resume it')
     } finally {
       const wasFull = running.size >= maxConcurrent
       running.delete(id)

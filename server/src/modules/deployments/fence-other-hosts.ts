@@ -8,8 +8,8 @@ import { saveSealedWorkload, selectUnfinished } from './store.ts'
 
 /**
  * Prevents programs that may still run on the previous host of the squids from writing to the databases: changes the password of each
- * database owner, ends its sessions, and replaces the password in the stored workloads. The active worker calls this after it has claimed
- * the squids, before it starts any. If it is interrupted, the next worker repeats it.
+ * database owner, ends the owner's sessions, and replaces the password in the stored workloads. The active worker calls this after it has
+ * claimed the squids, before it starts any squid. If the worker is interrupted, the next one repeats the call.
  * @throws DatabaseError if Shoal's role may not change the passwords or end the sessions; Error if sessions do not end
  */
 export async function fenceOtherHosts(app: WorkerApp): Promise<void> {

@@ -21,7 +21,7 @@ export async function deleteGateway(db: Db, gateway: string): Promise<void> {
   await db.execute(sql`delete from gateways where id = ${gateway}`)
 }
 
-/** Saves the generation to which the gateway routes each version, in one statement; null when it no longer routes to the version. */
+/** Saves the generation to which the gateway routes each version; null when it no longer routes to the version. */
 export async function saveGatewayRoutes(db: Db, gateway: string, routes: Map<number, number | null>): Promise<void> {
   const routed = [...routes].filter(([, generation]) => generation !== null)
   const removed = [...routes].filter(([, generation]) => generation === null).map(([squidId]) => squidId)
@@ -37,7 +37,7 @@ export async function saveGatewayRoutes(db: Db, gateway: string, routes: Map<num
       delete from gateway_routes where gateway = ${gateway} and squid_id = any(${sql.param(removed)}::bigint[])`)
 }
 
-/** Returns the gateways with a heartbeat within `aliveWithinMs` that still route to a generation before this one. */
+/** Returns the gateways with a heartbeat within `aliveWithinMs` that do not route to this generation or a newer one yet. */
 export async function gatewaysBehind(
   db: Db,
   target: { squidId: number; generation: number; aliveWithinMs: number },

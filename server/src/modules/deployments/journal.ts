@@ -57,7 +57,7 @@ export async function openJournal({ db, clock, deploymentId, redactor }: Journal
     try {
       if (rows.length === 0) return
       const redact = await redactor()
-      const clean = rows.map((row) => ({ ...row, message: truncate(redacted(row.message, redact)) }))
+      const clean = rows.map((row) => ({ ...row, message: truncate(removeSecrets(row.message, redact)) }))
       for (let start = 0; start < clean.length && failure === null; start += batchSize)
         await appendLogs(db, clean.slice(start, start + batchSize))
     } catch (error) {
@@ -88,7 +88,7 @@ export async function openJournal({ db, clock, deploymentId, redactor }: Journal
 }
 
 /** Removes secrets. A line that has one loses its colours, which could otherwise split the secret. */
-function redacted(message: string, redact: Redactor): string {
+function removeSecrets(message: string, redact: Redactor): string {
   const plain = stripVTControlCharacters(message)
   const clean = redact(plain)
   return clean === plain ? message : clean

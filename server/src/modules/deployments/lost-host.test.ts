@@ -171,7 +171,7 @@ test('a worker that starts after its cluster was restored closes the login of an
   )
   const second = environments(id)
   await worker.close()
-  // The restored cluster has the first desired state again. Its worker knows nothing that it applied.
+  // The restored cluster has the first desired state again, and the next worker has applied nothing to it yet.
   await t.runtime.apply(first)
   worker = t.startWorker()
   await untilValue(

@@ -43,7 +43,7 @@ afterAll(async () => {
 })
 
 const reference = () => ({ params: { code: d.org.code, reference: `${name}@v1` } })
-const to = { to: 'second', estimateMs: 1_000 }
+const toSecond = { to: 'second', estimateMs: 1_000 }
 const row = async () => await selectSquidDatabase(t.app.db, id)
 
 async function query(text: string): Promise<Record<string, unknown>[]> {
@@ -57,7 +57,7 @@ async function query(text: string): Promise<Record<string, unknown>[]> {
 }
 
 async function start(): Promise<DeploymentRow> {
-  const deployment = await moveRequests.start(t.app, id, to)
+  const deployment = await moveRequests.start(t.app, id, toSecond)
   if (!deployment) throw new Error('No move began')
   return deployment
 }
@@ -89,7 +89,7 @@ const runsProcessor = async () =>
   (await t.runtime.observe()).some(
     (o) => o.workload.startsWith(`${id}.`) && isProcessor({ name: o.container }) && o.state === 'running',
   )
-const portOf = async () => {
+const readDatabasePort = async () => {
   const squid = await selectSquid(t.app.db, id)
   return openWorkload(t.app.sealer, id, squid?.sealedWorkload ?? '').containers[0]?.env['DB_PORT']
 }
@@ -101,7 +101,7 @@ async function expectOnSource(deployment: DeploymentRow, reason: string): Promis
   expect(ended.failureReason).toContain(reason)
   expect(await row()).toMatchObject({ server: 'main', movingTo: null })
   await until(async () => expect(await runsProcessor()).toBe(true))
-  expect(await portOf()).not.toBe(String(second.port))
+  expect(await readDatabasePort()).not.toBe(String(second.port))
   await query('insert into blocks values (-1)')
   await second.proxy.start().catch(() => undefined)
   await dropOrphanedDatabases(t.app)
@@ -120,7 +120,7 @@ test('a running version is moved: its api responds throughout, one processor run
   })
   expect(result).toMatchObject({ failures: 0, maxWriters: 1 })
   expect(await row()).toMatchObject({ server: 'second', movingTo: null })
-  expect(await portOf()).toBe(String(second.port))
+  expect(await readDatabasePort()).toBe(String(second.port))
   expect(await query('select count(*)::int as n from blocks')).toEqual([{ n: 1000 }])
   expect(await hasDatabase('main')).toBe(false)
   const lines = deployment ? await linesOf(deployment) : []
@@ -130,7 +130,7 @@ test('a running version is moved: its api responds throughout, one processor run
   expect(lines.join('\n')).toMatch(/The copy is equal to the source: 1 tables with 1000 rows/)
   expect(lines.join('\n')).toMatch(/The database is on "second"\. No processor ran for [\d.]+ s\./)
   expect((await d.api.squids.get(reference())).tags.map((tag) => tag.name)).toContain('live')
-  expect(await moveRequests.start(t.app, id, to)).toBeNull()
+  expect(await moveRequests.start(t.app, id, toSecond)).toBeNull()
   // Moves the database back.
   const back = await moveRequests.start(t.app, id, { to: 'main', estimateMs: null })
   await d.waitForEnd({ id: back?.id ?? 0 })
@@ -143,7 +143,7 @@ test('a second request follows the first, and the version can neither be deploye
   await query('create table blocks as select i as height from generate_series(1, 300000) i')
   const deployment = await start()
   expect((await start()).id).toBe(deployment.id)
-  await expect(moveRequests.start(t.app, id, { ...to, to: 'main' })).rejects.toThrow('is in progress')
+  await expect(moveRequests.start(t.app, id, { ...toSecond, to: 'main' })).rejects.toThrow('is in progress')
   await expect(d.api.squids.delete(reference())).rejects.toThrow()
   await expect(d.deploy({}, { name, slot: 'v1' })).rejects.toThrow()
   expect(await d.waitForEnd({ id: deployment.id })).toMatchObject({ failed: 'NO' })
@@ -163,7 +163,7 @@ test('if the target does not respond during the copy, the version runs on the so
 test('if the source could have been written to before the switch, the version runs on the source again', async () => {
   await query('create table blocks as select 1 as height')
   await worker.close()
-  // The switch waits this long for the next generation, so that the lock is lost before it.
+  // The switch waits this long for the next generation, so that the lock is lost before the switch.
   worker = t.startWorker(t.app, { healthyForMs: 10_000 })
   const deployment = await start()
   await untilLine(deployment, 'The copy is equal')
@@ -203,7 +203,7 @@ test.each([
   ])
   expect(await hasDatabase('main')).toBe(false)
   await until(async () => expect(await runsProcessor()).toBe(true))
-  expect(await portOf()).toBe(String(second.port))
+  expect(await readDatabasePort()).toBe(String(second.port))
   expect((await find(deployment)).attempt).toBe(2)
 })
 
@@ -216,6 +216,6 @@ test('a hibernated version is moved, stays hibernated, and starts with the copy'
   expect(await runsProcessor()).toBe(false)
   expect(await hasDatabase('main')).toBe(false)
   expect(await d.waitForEnd(await d.api.squids.restart(reference()))).toMatchObject({ failed: 'NO' })
-  expect(await portOf()).toBe(String(second.port))
+  expect(await readDatabasePort()).toBe(String(second.port))
   expect(await query('select * from blocks')).toEqual([{ height: 1 }])
 })

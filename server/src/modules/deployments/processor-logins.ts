@@ -14,7 +14,7 @@ const hostLostMs = 10_000
 
 /**
  * Gives each processor its own login in the version's database, which is closed before the processor starts on another host.
- * `composeWith` returns the workload with this connection.
+ * `composeWith` composes the workload with the connection of a login.
  */
 export async function withOwnLogins(
   app: WorkerApp,
@@ -102,10 +102,10 @@ const isHostLost = ({ hostLostSince }: Observation, now: Date): boolean =>
   hostLostSince !== null && now.getTime() - hostLostSince.getTime() >= hostLostMs
 
 /** Returns the versions with processors on lost hosts that can be started elsewhere. */
-export async function versionsOnLostHosts(app: WorkerApp, { lost }: RuntimeSnapshot): Promise<number[]> {
+export async function versionsOnLostHosts(app: WorkerApp, { onUnresponsiveHosts }: RuntimeSnapshot): Promise<number[]> {
   const now = app.clock.now()
   const ids: number[] = []
-  for (const observation of lost) {
+  for (const observation of onUnresponsiveHosts) {
     const { workload, container } = observation
     const id = parseWorkloadId(workload)
     if (!id || !isHostLost(observation, now) || !isProcessor({ name: container })) continue

@@ -9,7 +9,7 @@ import { pollUntil } from './wait.ts'
 import { createWaitReport, sentenceOf, showLastLines, type PendingContainer, type WaitReport } from './wait-report.ts'
 
 const tailLines = 50
-/** A program has failed after this many runs with the same exit code and cause. More than one, since it may need another program. */
+/** A program has failed after this many runs with the same exit code and cause; one may crash because another program is not ready. */
 const maxSameCrashes = 2
 const fixAndRedeploy = 'Fix it and deploy again.'
 const readinessTimeoutMs = minutes(5)
@@ -122,16 +122,17 @@ async function checkContainer(
   observation: Observation,
   state: ReadinessState,
 ): Promise<PendingContainer | null> {
-  const isServing = isServer({ name: observation.container })
+  const isServerProgram = isServer({ name: observation.container })
   // A processor with a last block may have finished its work.
-  if (observation.state === 'finished' && !isServing) return await checkFinished(context, observation, state.report)
+  if (observation.state === 'finished' && !isServerProgram)
+    return await checkFinished(context, observation, state.report)
   if (observation.state === 'failed') throw await crashFailure(context, observation, checkAdviceOf(observation))
   await checkCrashes(context, observation, state)
   if (observation.state === 'backoff') return pendingOf(observation, 'It crashed and is being restarted.')
   if (observation.state !== 'running') return pendingOf(observation, startingProblem(observation))
   const nowMs = context.app.clock.now().getTime()
   const run = runOf(observation, state.runs, nowMs)
-  if (!isServing && nowMs - run.sinceMs >= context.intervals.minUptimeMs) return null
+  if (!isServerProgram && nowMs - run.sinceMs >= context.intervals.minUptimeMs) return null
   const { fault, responseText } = await probe(context, observation)
   if (fault !== null) {
     run.respondsSinceMs = null

@@ -21,13 +21,13 @@ export async function reconcileVersion(engine: EngineContext, squidId: number): 
   await removeOtherWorkloads(engine, squidId, desired === null ? [] : [desired])
   if (squid?.sealedWorkload) {
     const id = workloadIdOf(squidId, squid.generation)
-    const lost = await closeLostLogins(engine, squidId, id)
+    const lostProcessors = await closeLostLogins(engine, squidId, id)
     await closeMissingLogins(engine, squidId, id)
     const workload = await renewLogins(app, squidId, openWorkload(app.sealer, squidId, squid.sealedWorkload))
     await openOnlyLogins(app, squidId, workload.id)
     await app.runtime.apply(workload)
-    // Abandons them only now, because abandoned programs start again immediately, with the environment that was applied.
-    for (const container of lost) await app.runtime.abandon(workload.id, container)
+    // Abandons these only now, because abandoned programs start again immediately, with the environment that was applied.
+    for (const container of lostProcessors) await app.runtime.abandon(workload.id, container)
   } else await openOnlyLogins(app, squidId, null)
   if (!app.runtime.ownsHost) await logins.dropClosed(app, squidId)
 }

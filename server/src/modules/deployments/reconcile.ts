@@ -109,7 +109,7 @@ async function reconcileIfIdle(worker: Worker, locks: Locks, squidId: number, st
   }
 }
 
-/** Removes rows of failed first deployments, including those of earlier releases; `dropOrphanedDatabases` removes the databases. */
+/** Deletes the rows of versions whose first deployment failed, even in an earlier release. `dropOrphanedDatabases` drops their databases. */
 export async function removeNeverDeployed(app: WorkerApp): Promise<void> {
   for (const { id, orgId } of await listNeverDeployed(app.db))
     await app.db.transaction(async (tx) => {

@@ -11,7 +11,7 @@ import { squidStatusOf } from '../squids/index.ts'
 import { enqueue } from './enqueue.ts'
 import { typeOf } from './deployment-type.ts'
 import { requestKeyOf } from './request-key.ts'
-import { capRefusal, computeRefusal } from './requirements.ts'
+import { capRefusal, programsRefusal } from './requirements.ts'
 import { lockOrg } from '../orgs/index.ts'
 import { selectRecentDelete, selectDuplicate, selectUnfinished, type DeploymentRow } from './store.ts'
 
@@ -68,7 +68,7 @@ export async function requestAction(app: App, org: OrgScope, actor: Actor, actio
     if (!squid || !payer) throw notFound('Squid')
     await checkActionAllowed(tx, squid, actionOfType[type])
     if (type === 'RESTART' || type === 'ROLLBACK') {
-      const reason = computeRefusal(payer, app.config)
+      const reason = programsRefusal(payer, app.config)
       if (reason) throw refuse('ORGANIZATION_NOT_ACTIVE', reason)
       // A running version may be restarted: it costs no more than before.
       const capReason = squid.desiredState === 'hibernated' ? capRefusal(payer, app.config, app.clock.now()) : null

@@ -7,12 +7,12 @@ import { listLogs } from './log-store.ts'
 import { enqueue } from './enqueue.ts'
 import { lastStartMs, selectDeployment, selectUnfinished, type DeploymentRow } from './store.ts'
 
-/** What a move costs, measured before it starts; `shoal squid-database move` prints it. `awayMs`: how long no processor would run. */
+/** What a move costs, estimated before it starts; `shoal squid-database move` prints it. `awayMs`: how long no processor would run. */
 export type MoveCost = { bytes: number; bytesPerSecond: number; awayMs: number; isHibernated: boolean }
 
 /**
- * Checks that the database can be moved, and measures how long the processors of the version would not run: the time of the copy, at the
- * rate of a sample, and that of the last start of the programs. Stops no program.
+ * Checks that the database can be moved, and estimates how long the processors of the version would not run: the time of the copy, at the
+ * rate of a sample, plus the time of the last start of the programs. Stops no program.
  * @throws Error with the reason when it cannot be moved
  */
 async function measure(app: App, squidId: number, to: string): Promise<MoveCost> {

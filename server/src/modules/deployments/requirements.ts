@@ -25,7 +25,7 @@ export type OrgDeployState = {
 }
 
 /** Returns why the organization may not run programs, and what to do; null when it may. */
-export function computeRefusal(org: OrgDeployState, config: Pick<Config, 'publicUrl'>): string | null {
+export function programsRefusal(org: OrgDeployState, config: Pick<Config, 'publicUrl'>): string | null {
   const billing = `${config.publicUrl}/billing?organization=${org.code}`
   if (org.deletedAt) return `Organization ${org.code} is being deleted.`
   if (org.suspendedAt)
@@ -54,7 +54,7 @@ export function checkMayDeploy(
   config: Pick<Config, 'publicUrl'>,
   now: Date,
 ): void {
-  const reason = org ? computeRefusal(org, config) : 'The organization no longer exists.'
+  const reason = org ? programsRefusal(org, config) : 'The organization no longer exists.'
   if (reason) throw refuse('ORGANIZATION_NOT_ACTIVE', reason)
   const capReason = org && capRefusal(org, config, now)
   if (capReason) throw refuse('SPENDING_CAP_REACHED', capReason)

@@ -10,7 +10,7 @@ export type RuntimeSnapshot = {
   /** All workloads that have containers. */
   workloads: WorkloadId[]
   /** The containers whose host does not respond. */
-  lost: Observation[]
+  onUnresponsiveHosts: Observation[]
 }
 
 /** Returns a snapshot whose read began after the call. Concurrent callers share one read. */
@@ -46,6 +46,6 @@ export function snapshotOf(observations: Observation[]): RuntimeSnapshot {
     containersOf: (workload) => byWorkload.get(workload) ?? [],
     generationsOf: (squidId) => bySquid.get(squidId) ?? [],
     workloads,
-    lost: observations.filter(({ hostLostSince }) => hostLostSince !== null),
+    onUnresponsiveHosts: observations.filter(({ hostLostSince }) => hostLostSince !== null),
   }
 }

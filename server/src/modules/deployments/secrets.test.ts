@@ -76,13 +76,13 @@ test('every program receives all secrets; a version shows a warning about change
 
 test('an environment that is too large for a program fails the deployment before the build, with the cause', async () => {
   await set('LONG', 'x'.repeat(60_000))
-  const failed = async (env: Record<string, string>) =>
+  const failureReasonOf = async (env: Record<string, string>) =>
     (await d.waitForEnd(await d.deploy({ env }, { slot: 'v9' }))).failureReason
-  expect(await failed({ TWICE: '${{ secrets.LONG }}${{ secrets.LONG }}${{ secrets.LONG }}' })).toMatch(
+  expect(await failureReasonOf({ TWICE: '${{ secrets.LONG }}${{ secrets.LONG }}${{ secrets.LONG }}' })).toMatch(
     /The variable TWICE of init has 181 kB; the maximum is 132 kB/,
   )
   const many = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`A${i}`, '${{ secrets.LONG }}']))
-  expect(await failed(many)).toMatch(/The environment of init has \d+ kB/)
+  expect(await failureReasonOf(many)).toMatch(/The environment of init has \d+ kB/)
   await remove('LONG')
 })
 

@@ -39,7 +39,7 @@ test('a version is deployed to the server with the most room, and its programs a
   expect(JSON.stringify(shown.addons.postgres)).toContain(String(second.port))
 })
 
-test('while its server is down, a deployment waits and says so, and other versions are deployed', async () => {
+test('while the server of its database is down, a deployment waits and logs this, and other versions are deployed', async () => {
   await second.proxy.stop()
   const waiting = await d.deploy({}, { name: 'there', slot: 'v1' })
   const read = () => d.api.deployments.get({ params: { code: d.org.code, id: String(waiting.id) } })

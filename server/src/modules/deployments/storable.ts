@@ -1,6 +1,6 @@
 const maxDepth = 100
 
-/** Returns a copy that jsonb accepts: without NULs and lone surrogates, and with null for values below `maxDepth`. */
+/** Returns a copy that jsonb accepts: without NULs and lone surrogates, and with null for objects and arrays deeper than `maxDepth`. */
 export function sanitizeForJsonb(value: Record<string, unknown>): Record<string, unknown> {
   return clean(value, 0) as Record<string, unknown>
 }

@@ -23,7 +23,7 @@ import { squids } from '../versions/index.ts'
 
 const bytes = customType<{ data: Buffer }>({ dataType: () => 'bytea' })
 
-/** The results of a deployment that its later steps need, or a worker that resumes it. */
+/** The results of steps that later steps need, or a worker that resumes the deployment. */
 export type DeploymentNotes = {
   manifestRaw?: string
   packageJson?: Record<string, unknown>
@@ -46,7 +46,7 @@ export type DeploymentNotes = {
   failure?: { kind: Exclude<DeploymentFailure, 'NO'>; message: string }
 }
 
-/** The servers of a move of a database, and the estimated time without processors that its operator saw. */
+/** The servers of a database's move, and the time without processors that was estimated for the operator; null without an estimate. */
 export type DatabaseMove = {
   from: string
   to: string
@@ -56,8 +56,8 @@ export type DatabaseMove = {
 }
 
 /**
- * The phase of SQUID_SYNCING that runs now; `switched`: the version has the new generation. Moves back only when a move of a database is
- * tried again before the switch.
+ * The phase of SQUID_SYNCING that runs now; `switched`: the version has the new generation. Returns to an earlier phase only when the move
+ * of a database is tried again before the switch.
  */
 export type RolloutPhase = 'init' | 'api' | 'processors' | 'switched'
 
@@ -87,7 +87,8 @@ export const deployments = pgTable(
     /** For a rollback: the deployment whose image to restore. */
     sourceDeploymentId: bigId(),
     /**
-     * For a rollback: whether the version already runs that image. A separate column, because the previous release does not know a type `redeploy`.
+     * For a rollback: whether the version already runs that image. A separate column, because the previous release does not know the type
+     * `REDEPLOY`.
      */
     isRedeploy: boolean().notNull().default(false),
     userId: bigId().references(() => users.id, { onDelete: 'set null' }),

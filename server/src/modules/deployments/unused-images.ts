@@ -12,7 +12,7 @@ export const removalJobs = (app: WorkerApp): Job<never>[] => [
   { name: 'deployments.collect-images', schedule: '17 * * * *', run: () => removeUnusedImages(app) },
 ]
 
-/** After this time, a stored image without a row was left by a worker that died before it recorded the image. */
+/** A stored image that has no row after this time was left by a worker that died before it recorded the image. */
 const orphanAfterMs = hours(24)
 
 /**

@@ -70,7 +70,7 @@ export async function receiveUpload(
   // Without its place, the upload would no longer be counted.
   place.lost.addEventListener('abort', () => file.destroy(unavailable()), { once: true })
   try {
-    await using artifact = disposable(await app.artifacts.receive(checked(file, app.config.SHOAL_MAX_UPLOAD_BYTES)))
+    await using artifact = disposable(await app.artifacts.receive(checkSize(file, app.config.SHOAL_MAX_UPLOAD_BYTES)))
     const { sha256, bytes } = artifact
     await checkStoredBytes(app, orgId, id, bytes)
     const write = async () => {
@@ -136,7 +136,7 @@ async function removeUnneeded(app: App, sha256: string): Promise<void> {
 }
 
 /** Yields the content of the archive. @throws Refusal 405 when it is empty or larger than `maxBytes` */
-async function* checked(file: Readable, maxBytes: number): AsyncGenerator<Buffer> {
+async function* checkSize(file: Readable, maxBytes: number): AsyncGenerator<Buffer> {
   let bytes = 0
   for await (const chunk of file as AsyncIterable<Buffer>) {
     bytes += chunk.length

@@ -38,9 +38,9 @@ test('an update stops the old generation only when the slowest gateway routes to
   const heartbeat = setInterval(() => void recordGatewayHeartbeat(t.app.db, 'slow'), 100)
   const update = await deployer.deploy({}, v1)
   const { pool } = t.app.database
-  const switched = async () =>
+  const isSwitched = async () =>
     (await pool.query('select 1 from squids where id = $1 and generation = 2', [squidId])).rowCount === 1
-  while (!(await switched())) await tick()
+  while (!(await isSwitched())) await tick()
   // Much longer than the delay for responses in flight.
   for (const endMs = performance.now() + 25 * fastIntervals.drainMs; performance.now() < endMs; await tick())
     expect(await generations()).toEqual(['1', '2'])

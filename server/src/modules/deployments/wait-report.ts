@@ -7,7 +7,7 @@ const reportIntervalMs = 30_000
 const tailLines = 10
 const maxResponseLength = 200
 /** Responses are cut to this length before they are redacted, because only their beginning is shown. */
-const maxRedacted = 20_000
+const maxRedactedLength = 20_000
 
 /** A container that is not ready yet. `problem` is a sentence, `responseText` the unredacted response, if there was one. */
 export type PendingContainer = { workload: string; container: string; problem: string; responseText: string | null }
@@ -53,7 +53,7 @@ export async function sentenceOf(
   { container, problem, responseText }: PendingContainer,
 ): Promise<string> {
   const text =
-    responseText === null ? '' : (await redact(responseText.slice(0, maxRedacted))).replaceAll(/\s+/g, ' ').trim()
+    responseText === null ? '' : (await redact(responseText.slice(0, maxRedactedLength))).replaceAll(/\s+/g, ' ').trim()
   return `${container}: ${problem}${text ? ` The response begins with: ${text.slice(0, maxResponseLength)}` : ''}`
 }
 

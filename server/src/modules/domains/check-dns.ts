@@ -3,9 +3,9 @@ import { Resolver } from 'node:dns/promises'
 const timeoutMs = 3_000
 const maxRecords = 50
 /** The maximum length of a value from DNS in a message, in characters. */
-const maxShown = 80
+const maxDisplayLength = 80
 
-/** Whether DNS has one record. `problem`: what DNS has instead, or why the check failed; null if DNS has the record. */
+/** The result of looking up one record. `problem`: what DNS has instead, or why the check failed; null if DNS has the record. */
 export type RecordCheck = { state: 'FOUND'; problem: null } | { state: 'MISSING' | 'UNKNOWN'; problem: string }
 /** `proof`: the TXT record. `target`: the CNAME record, or the address records that replace it. */
 export type RecordChecks = { proof: RecordCheck; target: RecordCheck }
@@ -46,15 +46,15 @@ export async function checkDns(
 }
 
 async function checkProof(resolver: Resolver, name: string, proof: string): Promise<RecordCheck> {
-  const values = (await orNone(resolver.resolveTxt(name))).map((parts) => parts.join(''))
+  const values = (await orEmpty(resolver.resolveTxt(name))).map((parts) => parts.join(''))
   if (values.slice(0, maxRecords).includes(proof)) return found
   const [other] = values
   if (other === undefined) return missing(`DNS has no TXT record ${name}.`)
-  return missing(`The TXT record ${name} has another value: ${shown(other)}.`)
+  return missing(`The TXT record ${name} has another value: ${displayText(other)}.`)
 }
 
 async function checkTarget(resolver: Resolver, name: string, gatewayName: string): Promise<RecordCheck> {
-  const targets = (await orNone(resolver.resolveCname(name))).map((target) => target.toLowerCase().replace(/\.$/, ''))
+  const targets = (await orEmpty(resolver.resolveCname(name))).map((target) => target.toLowerCase().replace(/\.$/, ''))
   if (targets.includes(gatewayName)) return found
   const [addresses = [], expected = []] = await Promise.all(
     [name, gatewayName].map((host) => addressesOf(resolver, host)),
@@ -64,7 +64,7 @@ async function checkTarget(resolver: Resolver, name: string, gatewayName: string
   return missing(
     current === undefined
       ? `DNS has no record ${name}.`
-      : `${name} points to ${shown(current)}, not to ${gatewayName}.`,
+      : `${name} points to ${displayText(current)}, not to ${gatewayName}.`,
   )
 }
 
@@ -74,16 +74,16 @@ function unknown(name: string, error: unknown): RecordCheck {
 }
 
 /** Removes control characters from a value of DNS, which anyone may have written, and shortens it. */
-function shown(value: string): string {
+function displayText(value: string): string {
   const text = value.replaceAll(/\p{C}/gu, '')
-  return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text
+  return text.length > maxDisplayLength ? `${text.slice(0, maxDisplayLength)}…` : text
 }
 
 const addressesOf = async (resolver: Resolver, host: string): Promise<string[]> =>
-  (await Promise.all([orNone(resolver.resolve4(host)), orNone(resolver.resolve6(host))])).flat()
+  (await Promise.all([orEmpty(resolver.resolve4(host)), orEmpty(resolver.resolve6(host))])).flat()
 
 /** Returns an empty list if DNS responds that there are no records. @throws the error if DNS does not respond */
-async function orNone<T>(records: Promise<T[]>): Promise<T[]> {
+async function orEmpty<T>(records: Promise<T[]>): Promise<T[]> {
   try {
     return await records
   } catch (error) {

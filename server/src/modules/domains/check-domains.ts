@@ -47,7 +47,7 @@ export async function checkDueDomains(app: DomainsApp): Promise<void> {
   // One at a time, because two organizations may have proven control of the same name.
   for (const [i, row] of due.entries()) {
     const result = results[i]
-    if (result) await apply(app, row, result)
+    if (result) await applyResult(app, row, result)
   }
 }
 
@@ -63,20 +63,20 @@ export async function releaseDomain(
 const checkOne = ({ config }: DomainsApp, { name, proof }: DomainRow): Promise<DnsResult> =>
   checkDns(name, proof, gatewayNameOf(config), config.dnsServers)
 
-async function apply(app: DomainsApp, row: DomainRow, result: DnsResult): Promise<void> {
+async function applyResult(app: DomainsApp, row: DomainRow, result: DnsResult): Promise<void> {
   const now = app.clock.now()
   if (result.status === 'proven') return await activate(app, row, result.checks, now)
   const graceMs = result.status === 'unknown' ? unknownGraceMs : missingGraceMs
-  const isLost = row.isActive && now.getTime() - (row.provenAt?.getTime() ?? 0) > graceMs
-  if (isLost) app.log.warn({ name: row.name, problem: result.problem }, 'a domain was deactivated')
+  const mustDeactivate = row.isActive && now.getTime() - (row.provenAt?.getTime() ?? 0) > graceMs
+  if (mustDeactivate) app.log.warn({ name: row.name, problem: result.problem }, 'a domain was deactivated')
   await updateDomain(app.db, row, {
     problem: result.problem,
     recordChecks: result.checks,
     checkedAt: now,
     nextCheckAt: nextCheck(row, now),
-    ...(isLost ? { isActive: false } : {}),
+    ...(mustDeactivate ? { isActive: false } : {}),
   })
-  if (isLost) await removeName(app, row.name)
+  if (mustDeactivate) await removeName(app, row.name)
 }
 
 async function activate(app: DomainsApp, row: DomainRow, recordChecks: RecordChecks, now: Date): Promise<void> {

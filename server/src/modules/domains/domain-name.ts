@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url'
 import { invalidField } from '../../errors.ts'
 
 /** Top-level domains that never exist in public DNS. */
-const notPublic = new Set(['localhost', 'local', 'internal', 'arpa', 'onion', 'lan', 'home', 'corp'])
+const nonPublicTopLevels = new Set(['localhost', 'local', 'internal', 'arpa', 'onion', 'lan', 'home', 'corp'])
 /** Leaves room for `_shoal.` in front of the name. */
 const maxLength = 245
 
@@ -18,7 +18,7 @@ export function normalizeDomain(text: string, ownNames: string[]): string {
   const labels = name.split('.')
   const isHostName = labels.length >= 2 && labels.every((label) => /^(?!-)[a-z0-9-]{1,63}(?<!-)$/.test(label))
   const topLevel = labels.at(-1) ?? ''
-  if (!isHostName || name.length > maxLength || /^\d/.test(topLevel) || notPublic.has(topLevel))
+  if (!isHostName || name.length > maxLength || /^\d/.test(topLevel) || nonPublicTopLevels.has(topLevel))
     throw invalidField('name', 'Enter the name of a public host, such as api.example.com.')
   if (ownNames.some((own) => name === own || name.endsWith(`.${own}`)))
     throw invalidField('name', 'This name belongs to the installation.')

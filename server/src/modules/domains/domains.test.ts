@@ -63,15 +63,15 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
         ? pebble.dns('/set-txt', { host: `${host}.`, value })
         : pebble.dns('/set-cname', { host: `${host}.`, target: `${value}.` }))
   }
-  const round = () => checkDueDomains(t.app)
-  const isServed = (code: string | undefined) =>
+  const runRound = () => checkDueDomains(t.app)
+  const expectServedFor = (code: string | undefined) =>
     until(() => expect(table.find(name, '/graphql')?.org ?? null).toBe(code ?? null))
   const certificates = async () => (await t.app.database.pool.query('select name from certificates')).rows
 
   test('a domain waits for its records; then it is served, and a certificate is ordered, until a member removes the domain', async () => {
     const owner = ownerOf(org)
     await owner.add()
-    await round()
+    await runRound()
     expect(await owner.get()).toMatchObject({
       state: 'WAITING_FOR_DNS',
       problem: 'DNS has no TXT record _shoal.api.example.com.',
@@ -82,13 +82,13 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
       ],
       certificate: null,
     })
-    await isServed(undefined)
+    await expectServedFor(undefined)
     expect(await certificates()).toEqual([])
     await setRecords(owner)
     await owner.check()
-    await round()
+    await runRound()
     expect(await owner.get()).toMatchObject({ state: 'ISSUING', problem: null })
-    await isServed(org?.code)
+    await expectServedFor(org?.code)
     expect(table.find(`${name.toUpperCase()}.:443`, '/graphql?a=b')).toMatchObject({
       reference: 'squid:prod',
       path: '/graphql?a=b',
@@ -102,7 +102,7 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
       certificate: { expiresAt: null, problem: refused, nextOrderAt: expect.any(String) },
     })
     await owner.remove()
-    await isServed(undefined)
+    await expectServedFor(undefined)
     expect(await certificates()).toEqual([])
   })
 
@@ -110,17 +110,17 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     const owner = ownerOf(org)
     await owner.add()
     await setRecords(owner)
-    const version = async () => (await t.app.database.pool.query('select xmin, is_own from certificates')).rows
+    const rowVersion = async () => (await t.app.database.pool.query('select xmin, is_own from certificates')).rows
     await owner.check()
-    await round()
-    const before = await version()
+    await runRound()
+    const before = await rowVersion()
     expect(before).toEqual([{ xmin: expect.any(String), is_own: false }])
     await owner.check()
-    await round()
-    expect(await version()).toEqual(before)
+    await runRound()
+    expect(await rowVersion()).toEqual(before)
     // The name becomes one of the installation's own names.
     await insertNames(t.app.db, [name], true, t.clock.now())
-    expect(await version()).toEqual([{ xmin: expect.any(String), is_own: true }])
+    expect(await rowVersion()).toEqual([{ xmin: expect.any(String), is_own: true }])
   })
 
   test('the gateway reads the domains once at its start', async () => {
@@ -144,7 +144,7 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     await pebble.dns('/set-cname', { host: `${name}.`, target: 'elsewhere.example.net.' })
     await pebble.dns('/add-a', { host: 'elsewhere.example.net.', addresses: ['192.0.2.7'] })
     await pebble.dns('/set-txt', { host: `_shoal.${name}.`, value: 'of-another\u0007-owner' })
-    await round()
+    await runRound()
     expect(await owner.get()).toMatchObject({
       state: 'WAITING_FOR_DNS',
       records: [
@@ -156,7 +156,7 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     t.app.config.dnsServers = ['127.0.0.1:1']
     onTestFinished(() => void (t.app.config.dnsServers = [pebble.dnsServer]))
     await owner.check()
-    await round()
+    await runRound()
     expect(await owner.get()).toMatchObject({
       problem: expect.stringContaining('could not be read'),
       records: [{ state: 'UNKNOWN' }, { state: 'UNKNOWN' }],
@@ -166,10 +166,10 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
   test('a domain without records for a week is checked only when a member requests it', async () => {
     const owner = ownerOf(org)
     await owner.add()
-    await round()
+    await runRound()
     expect((await owner.get())?.nextCheckAt).not.toBeNull()
     t.clock.advance(days(8))
-    await round()
+    await runRound()
     expect(await owner.get()).toMatchObject({ nextCheckAt: null })
     await owner.check()
     expect((await owner.get())?.nextCheckAt).not.toBeNull()
@@ -180,19 +180,19 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     await first.add()
     await setRecords(first)
     await first.check()
-    await round()
-    await isServed(org?.code)
+    await runRound()
+    await expectServedFor(org?.code)
     await second.add()
-    await round()
+    await runRound()
     expect(await second.get()).toMatchObject({ state: 'WAITING_FOR_DNS' })
     // Now the proofs of both organizations exist.
     const txt = (await second.get())?.records.find(({ type }) => type === 'TXT')
     await pebble.dns('/set-txt', { host: `_shoal.${name}.`, value: txt?.value })
     await first.remove()
-    await isServed(undefined)
+    await expectServedFor(undefined)
     await second.check()
-    await round()
-    await isServed(other?.code)
+    await runRound()
+    await expectServedFor(other?.code)
   })
 
   test('a domain is active for its first organization while DNS has its proof, and then for the organization whose proof DNS has', async () => {
@@ -200,16 +200,16 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     await first.add()
     await setRecords(first)
     await first.check()
-    await round()
+    await runRound()
     await second.add()
     await second.check()
-    await round()
-    await isServed(org?.code)
+    await runRound()
+    await expectServedFor(org?.code)
     await pebble.dns('/clear-txt', { host: `_shoal.${name}.` })
     await setRecords(second)
     await second.check()
-    await round()
-    await isServed(other?.code)
+    await runRound()
+    await expectServedFor(other?.code)
     expect(await first.get()).toMatchObject({ state: 'FAILED' })
   })
 
@@ -218,19 +218,19 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     await owner.add()
     await setRecords(owner)
     await owner.check()
-    await round()
+    await runRound()
     await pebble.dns('/clear-txt', { host: `_shoal.${name}.` })
     t.clock.advance(hours(2))
-    await round()
-    await isServed(org?.code)
+    await runRound()
+    await expectServedFor(org?.code)
     expect(await owner.get()).toMatchObject({ problem: expect.stringContaining('TXT record') })
     t.clock.advance(days(1))
-    await round()
-    await isServed(undefined)
+    await runRound()
+    await expectServedFor(undefined)
     expect(await owner.get()).toMatchObject({ state: 'FAILED' })
     expect(await certificates()).toEqual([])
     await t.app.database.pool.query("update squids set desired_state = 'deleted' where org_id = $1", [org?.id])
-    await round()
+    await runRound()
     expect(await owner.get()).toBeUndefined()
     await t.app.database.pool.query("update squids set desired_state = 'running' where org_id = $1", [org?.id])
   })

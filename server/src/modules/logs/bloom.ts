@@ -5,13 +5,13 @@
  */
 const gramSizes = [1, 2, 3, 5] as const
 
-/** The size of a filter before it is folded, and its minimum size. */
+/** The size of a filter before it is halved, and its minimum size. */
 const maxBits = 2 ** 19
 const minBits = 2 ** 12
-/** A filter is folded in half while at most this share of its bits is set, which keeps false positives rare. */
+/** A filter is halved as long as at most this share of the remaining bits is set, which keeps false positives rare. */
 const maxFillRatio = 0.2
 
-/** Maximum number of grams per query. More grams would exclude hardly any more blocks. */
+/** The approximate maximum number of grams per query. More grams would exclude hardly any more blocks. */
 const maxQueryGrams = 8
 
 /** Folds the case of text. Every comparison applies it to both the line and the term. */
@@ -43,7 +43,10 @@ export function bloomOf(texts: string[]): Buffer {
   return halveFilter(bits)
 }
 
-/** Halves a filter until it is full enough. Its halves are combined with OR, because a bit's position is its hash modulo the size. */
+/**
+ * Halves a filter as often as `maxFillRatio` allows. The halves are combined with OR, because a bit's position is its hash modulo
+ * the size.
+ */
 function halveFilter(bits: Buffer): Buffer {
   let current = bits
   while (current.length * 8 > minBits) {
@@ -61,7 +64,7 @@ function countSetBits(bits: Buffer): number {
   return count
 }
 
-/** Returns the hashes of a term's grams, which have the largest size that fits in the term. Empty for an empty term. */
+/** Returns hashes of grams of a term. They have the largest size that fits in the term. Empty for an empty term. */
 export function hashesOfTerm(term: string): number[] {
   const folded = foldCase(term)
   const size = gramSizes.findLast((size) => size <= folded.length)

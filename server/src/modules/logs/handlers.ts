@@ -2,6 +2,7 @@ import { limits, type Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { invalidField, notFound } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
+import { parseTime } from '../parse-time.ts'
 import { findSquid } from '../versions/index.ts'
 import { entryOf } from './entry.ts'
 import { filterOf } from './filter.ts'
@@ -56,16 +57,9 @@ export function logsHandlers(app: App): Handlers<Contract['logs']> {
 
 /** Returns the time range of a query. @throws Refusal 400 for a time that is not an ISO time */
 const timesOf = ({ from, to }: { from?: string | undefined; to?: string | undefined }) => ({
-  fromMs: from ? timeParam('from', from) : null,
-  toMs: to ? timeParam('to', to) : null,
+  fromMs: from ? parseTime('from', from) : null,
+  toMs: to ? parseTime('to', to) : null,
 })
-
-/** Parses a time. @throws Refusal 400 naming the parameter */
-function timeParam(name: string, text: string): number {
-  const ms = Date.parse(text)
-  if (Number.isNaN(ms)) throw invalidField(name, 'Must be an ISO time')
-  return ms
-}
 
 /** Parses the position after which the next page begins. @throws Refusal 400 for text that no page returned */
 function parseNextPage(text: string): LinePosition {

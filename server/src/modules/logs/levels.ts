@@ -8,7 +8,7 @@ export const levelName = (number: number): LogLevel => logLevels[number] ?? 'INF
 /** The levels TRACE, DEBUG, INFO, WARN, ERROR, FATAL of the SDK, in order; the contract has no TRACE. */
 const sdkLevels: LogLevel[] = ['DEBUG', 'DEBUG', 'INFO', 'WARNING', 'ERROR', 'FATAL']
 
-/** A map, because a program may write any word as level, such as `constructor`, which every object has. */
+/** A map, because a program may write any word as level, such as `constructor`, which is a property of every object. */
 const levelOfWord = new Map<string, LogLevel>([
   ['trace', 'DEBUG'],
   ['debug', 'DEBUG'],
@@ -48,7 +48,7 @@ export function guessLevel(text: string): LogLevel {
   return (word && levelOfWord.get(word)) || 'INFO'
 }
 
-/** Names that select several levels, or have another name in the contract. The public client has no names for the other levels. */
+/** Names in queries that select several levels, or a level with another name. The public client has no names for the other levels. */
 const levelsOfName = new Map<string, LogLevel[]>([
   ['ERROR', ['ERROR', 'CRITICAL', 'FATAL']],
   ['INFO', ['INFO', 'NOTICE']],

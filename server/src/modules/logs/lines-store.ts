@@ -17,7 +17,7 @@ export type StoredLine = {
   fields: string | null
 }
 
-/** The channel of the notifications that versions have new lines. The payload is their ids, separated by commas. */
+/** The channel of the notifications that versions have new lines. The payload is the ids of the versions, separated by commas. */
 export const logsChannel = 'shoal_logs'
 
 /** A range of lines in order of arrival, both ends included. */
@@ -81,7 +81,7 @@ export type LineQuery = {
   filter: LogFilter
   direction: Direction
   limit: number
-  /** Size of the returned text, which the last line may exceed. */
+  /** The maximum size of the returned text, which the last line may exceed. */
   maxBytes: number
 }
 
@@ -93,7 +93,7 @@ const bytesColumn = sql.raw(
   'octet_length(message) + coalesce(octet_length(ns), 0) + coalesce(octet_length(fields), 0) as bytes',
 )
 
-/** `limit`: number of lines. `maxBytes`: size of their text, which the last line may exceed. */
+/** `limit`: the maximum number of lines. `maxBytes`: the maximum size of their text, which the last line may exceed. */
 export type PartQuery = { afterSeq: number; limit: number; maxBytes: number }
 
 /** Returns the next lines in order of arrival. `hasMore`: there may be more after them. */

@@ -1,6 +1,6 @@
 import { guessLevel, levelNumber, parseLevel } from './levels.ts'
 
-/** The stored form of a line. `fields` is JSON with all fields that have no separate column; plain lines have no `fields` and `ns`. */
+/** The stored form of a line. `fields` is JSON of all fields that have no separate column; plain lines have neither `fields` nor `ns`. */
 export type ParsedLine = {
   /** The time in the line, in epoch milliseconds; null when it has none. */
   writtenAtMs: number | null

@@ -39,7 +39,7 @@ const unavailableMessage =
 /** Creates the reader of this process. Its methods fail with Refusal 405 while a separate database of logs does not respond. */
 export function createReader(app: ReaderApp): LogReader {
   const databasesOf = createDatabaseList(app)
-  /** Reads each database, that of the earlier lines first: lines that are moved in the meantime are then in the second. */
+  /** Reads the database of the earlier lines first: a line that is moved between the two reads is found by the second. */
   const readAll = async <T>(read: (db: Db) => Promise<T>): Promise<T[]> => {
     const results: T[] = []
     for (const db of await databasesOf()) {

@@ -17,13 +17,13 @@ export const logCursors = pgTable('log_cursors', {
 export const logNotices = pgTable('log_notices', { id: bigId().primaryKey() })
 
 /**
- * Has a row once the logs are in their own database (`move/`); the trigger of `log_streams` then refuses writes here. Only in
+ * Has a row once new lines go to a separate database (`move/`); the trigger of `log_streams` then refuses writes here. Only in
  * the database of the control plane.
  */
 export const logDatabases = pgTable('log_databases', {
   /** The id that the table `log_owner` of the database of logs contains. */
   id: text().primaryKey(),
-  /** When all earlier lines were moved. */
+  /** When the move of the earlier lines ended; null until then. */
   movedAt: time(),
 })
 
@@ -59,7 +59,7 @@ export const logDrops = pgTable(
     lines: bigId().notNull(),
     isEstimate: boolean().notNull(),
     exceeded: text({ enum: limitKinds }).notNull(),
-    /** `exceeded` is a rate of the organization. Release 0.1.0, which must be able to read the row, does not know these as kinds. */
+    /** Whether `exceeded` is a rate of the organization. A separate column, because release 0.1.0 must be able to read `exceeded`. */
     isOfOrg: boolean().notNull().default(false),
     fromAt: time().notNull(),
     toAt: time().notNull(),
@@ -95,7 +95,7 @@ export const logBlocks = pgTable(
     lastSeq: bigId().notNull(),
     minAt: time().notNull(),
     maxAt: time().notNull(),
-    /** Bit n: the block has a line of the level with number n. */
+    /** Bit n is set if the block has a line of the level with number n. */
     levelMask: smallint().notNull(),
     containers: text().array().notNull(),
     /** Bloom filter of the text, see `bloom.ts`. Its storage is EXTERNAL, because a search reads single bytes of it. */

@@ -35,8 +35,8 @@ export class UnknownSecrets extends Error {
 }
 
 /**
- * Returns the names, sorted, of the secrets that a version's programs receive: those that its manifest refers to, by `${{ secrets.X }}` or in the
- * legacy list `deploy.secrets`, and those that every version receives.
+ * Returns the names, sorted, of the secrets that a version's programs receive: those that its manifest refers to, by `${{ secrets.X }}`
+ * or in the legacy list `deploy.secrets`, and those that every version receives.
  * @throws InvalidManifest for an expression that cannot be parsed
  */
 export function secretNamesOf(manifest: Manifest, secrets: Variables): string[] {
@@ -53,8 +53,9 @@ export function secretNamesOf(manifest: Manifest, secrets: Variables): string[] 
 }
 
 /**
- * Evaluates the environments of a manifest with the secrets of its organization. `deploy` also contains the secrets that every version receives; variables of the manifest take
- * precedence over these. Secret names in expressions are case-insensitive, since the console stores them in upper case (spec 5).
+ * Evaluates the environments of a manifest with the secrets of its organization. `deploy` also contains the secrets that every version
+ * receives; variables of the manifest take precedence over these. Secret names in expressions are case-insensitive, since the console
+ * stores them in upper case (spec 5).
  * @throws UnknownSecrets when a secret is missing and the expression has no fallback
  * @throws InvalidManifest for any other expression without a value
  */

@@ -51,6 +51,5 @@ function countNodes(value: unknown, counts: Map<object, number>): number {
 /** Rejects processors with a name that is reserved for other containers and other sources of log lines. */
 function rejectReservedNames(manifest: Manifest): void {
   const reserved = manifest.deploy?.processor.find((p) => !isProcessor(p) || p.name === 'db' || p.name === 'shoal')
-  if (reserved)
-    throw new InvalidManifest(`A processor cannot be called "${reserved.name}": another container has that name.`)
+  if (reserved) throw new InvalidManifest(`A processor cannot be called "${reserved.name}": this name is reserved.`)
 }

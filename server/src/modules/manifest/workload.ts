@@ -103,7 +103,7 @@ function hasuraContainers({ plan, hasura, environments, addonVariables }: Worklo
 /** @throws Error for a profile that a collocated version cannot have; an earlier check rejects such manifests */
 function resourcesOf(profile: ScaleProfile, isDedicated: boolean): Resources {
   const resources = programResources(profile, isDedicated)
-  if (!resources) throw new Error(`No collocated profile ${profile}`)
+  if (!resources) throw new Error(`A collocated version cannot have the profile ${profile}`)
   return resources
 }
 

@@ -1,6 +1,7 @@
 import { timeGroups, type TimeGroup } from '@shoal/contract'
 import { days, hours } from '../../clock.ts'
 import { invalidField } from '../../errors.ts'
+import { parseTime } from '../parse-time.ts'
 import { levelOfGroup, type RetentionCheck } from './levels.ts'
 
 /** Milliseconds since 1970; `toMs` is exclusive. */
@@ -18,17 +19,11 @@ export function rangeOf(
   now: Date,
   defaultMs: number,
 ): Range {
-  const toMs = Math.min(query.to ? parseTime(query.to) : Infinity, now.getTime())
-  const fromMs = query.from ? parseTime(query.from) : toMs - defaultMs
+  const toMs = Math.min(query.to ? parseTime('to', query.to) : Infinity, now.getTime())
+  const fromMs = query.from ? parseTime('from', query.from) : toMs - defaultMs
   if (fromMs > toMs) throw invalidField('from', 'Must be before the end')
   if (toMs - fromMs > maxRangeMs) throw invalidField('from', 'The range must not be longer than five years')
   return { fromMs, toMs }
-}
-
-/** Parses a time; without a zone it is UTC, like all buckets. */
-function parseTime(text: string): number {
-  const hasZone = /(Z|[+-]\d{2}:?\d{2})$/i.test(text) || !text.includes('T')
-  return Date.parse(hasZone ? text : `${text}Z`)
 }
 
 const maxRangeOfGroupMs: Record<TimeGroup, number> = {

@@ -6,8 +6,8 @@ import type { Replica } from '../../installation/replicas-store.ts'
 import { isAlive } from './replicas.ts'
 import type { CertificateRow, UnfinishedRow } from './unfinished-store.ts'
 
-/** The facts from which the overview's findings are computed. `unfinished`: the deployments that have not ended. */
-export type Facts = {
+/** The state from which the overview's findings are computed. `unfinished`: the deployments that have not ended. */
+export type InstallationState = {
   now: Date
   replicas: Replica[]
   unfinished: Pick<UnfinishedRow, 'createdMs' | 'worker'>[]
@@ -25,26 +25,26 @@ const maxLateMs = minutes(2)
 const minFailedRounds = 3
 
 /** Returns the problems of the installation, the most severe first. The limits are those of `shoal doctor` where it has the same check. */
-export function findingsOf(facts: Facts): DatedFinding[] {
+export function findingsOf(state: InstallationState): DatedFinding[] {
   const found = [
-    ...processFindings(facts),
-    ...loopFindings(facts),
-    ...queueFindings(facts),
-    ...postgresFindings(facts),
-    ...diskFindings(facts),
-    ...backupFindings(facts),
-    ...certificateFindings(facts),
+    ...processFindings(state),
+    ...loopFindings(state),
+    ...queueFindings(state),
+    ...postgresFindings(state),
+    ...diskFindings(state),
+    ...backupFindings(state),
+    ...certificateFindings(state),
   ]
   return [...found.filter(({ severity }) => severity === 'bad'), ...found.filter(({ severity }) => severity === 'warn')]
 }
 
-function processFindings({ replicas }: Facts): DatedFinding[] {
+function processFindings({ replicas }: InstallationState): DatedFinding[] {
   const alive = replicas.filter(isAlive)
   const silent = replicas.filter((replica) => !isAlive(replica))
-  const has = (role: string) => alive.some(({ report }) => report.roles.includes(role))
+  const hasRole = (role: string) => alive.some(({ report }) => report.roles.includes(role))
   const isActive = alive.some(({ report }) => report.worker === 'active')
-  const seen = silent.map(({ seenAt }) => seenAt.getTime())
-  const lastSeen = seen.length > 0 ? new Date(Math.max(...seen)) : null
+  const seenTimes = silent.map(({ seenAt }) => seenAt.getTime())
+  const lastSeen = seenTimes.length > 0 ? new Date(Math.max(...seenTimes)) : null
   const remedy = 'Read the log of the process, and start it again.'
   return [
     ...(isActive
@@ -57,7 +57,7 @@ function processFindings({ replicas }: Facts): DatedFinding[] {
             'Start a process with the role worker.',
           ),
         ]),
-    ...(has('gateway')
+    ...(hasRole('gateway')
       ? []
       : [
           bad(
@@ -92,7 +92,7 @@ function processFindings({ replicas }: Facts): DatedFinding[] {
 }
 
 /** Uses the newest report of each loop: a loop runs in one process, and a former leader still reports its last round. */
-function loopFindings({ replicas, now }: Facts): DatedFinding[] {
+function loopFindings({ replicas, now }: InstallationState): DatedFinding[] {
   const newest = new Map<string, LoopReport & { replica: string }>()
   const timeOf = (loop: LoopReport) => Date.parse(loop.lastEndedAt ?? '') || 0
   for (const replica of replicas.filter(isAlive))
@@ -110,7 +110,7 @@ function loopFindings({ replicas, now }: Facts): DatedFinding[] {
   })
 }
 
-function queueFindings({ unfinished, now }: Facts): DatedFinding[] {
+function queueFindings({ unfinished, now }: InstallationState): DatedFinding[] {
   const waiting = unfinished.filter(
     ({ worker, createdMs }) => worker === null && now.getTime() - createdMs > maxUnclaimedMs,
   )
@@ -127,7 +127,7 @@ function queueFindings({ unfinished, now }: Facts): DatedFinding[] {
     : []
 }
 
-function postgresFindings({ postgres }: Facts): DatedFinding[] {
+function postgresFindings({ postgres }: InstallationState): DatedFinding[] {
   return postgres.flatMap(({ name, isEmbedded, connections }) => {
     if (connections === null)
       return [
@@ -148,7 +148,7 @@ function postgresFindings({ postgres }: Facts): DatedFinding[] {
   })
 }
 
-function diskFindings({ replicas }: Facts): DatedFinding[] {
+function diskFindings({ replicas }: InstallationState): DatedFinding[] {
   const remedy = 'Delete versions or old backups, or enlarge the disk.'
   return replicas.filter(isAlive).flatMap(({ name, report: { disk } }) => {
     if (disk === null) return []
@@ -160,7 +160,7 @@ function diskFindings({ replicas }: Facts): DatedFinding[] {
   })
 }
 
-function backupFindings({ backup: { at, isExternal }, now }: Facts): DatedFinding[] {
+function backupFindings({ backup: { at, isExternal }, now }: InstallationState): DatedFinding[] {
   const remedy = 'Run shoal backup --to <file> on a timer, to another disk.'
   if (isExternal) return []
   if (at === null) return [warn('backup', 'No backup exists', null, remedy)]
@@ -170,7 +170,7 @@ function backupFindings({ backup: { at, isExternal }, now }: Facts): DatedFindin
   return [(ageMs > days(7) ? bad : warn)('backup', 'No recent backup exists', at, remedy)]
 }
 
-function certificateFindings({ certificates, now }: Facts): DatedFinding[] {
+function certificateFindings({ certificates, now }: InstallationState): DatedFinding[] {
   return certificates.flatMap(({ name, validUntilMs, failures, lastError }) => {
     const remedy =
       'Point the DNS record of this name to this installation, and make ports 80 and 443 reachable for the certificate authority. Shoal retries automatically.'

@@ -17,7 +17,7 @@ export type OrgListRow = {
   createdAt: Date
 }
 
-/** Returns all organizations whose name or code contains `search`, or that have a member with this email; all if `search` is empty. */
+/** Returns the organizations whose name or code contains `search`, or with a member of that email; all if `search` is empty. */
 export async function listOrgRows(
   db: Db,
   { search, state }: { search: string; state: OrgStatus | 'PLAYGROUND' | 'SUSPENDED' | undefined },

@@ -60,10 +60,12 @@ test('a loop whose rounds fail or stop is reported', async () => {
   const round = measured(t.app, 'failing', 1_000, () => Promise.reject(new Error('no disk')))
   for (let i = 0; i < 3; i++) await expect(round()).rejects.toThrow('no disk')
   await heartbeat.beat()
-  const ofLoop = async () => (await findings('loops')).filter(({ text }) => text.includes('"failing"'))
-  expect(await ofLoop()).toMatchObject([{ severity: 'bad', text: 'The last 3 rounds of "failing" failed: no disk' }])
+  const findingsOfLoop = async () => (await findings('loops')).filter(({ text }) => text.includes('"failing"'))
+  expect(await findingsOfLoop()).toMatchObject([
+    { severity: 'bad', text: 'The last 3 rounds of "failing" failed: no disk' },
+  ])
   t.clock.advance(minutes(10))
-  expect((await ofLoop())[0]?.text).toBe('A round of "failing" is overdue')
+  expect((await findingsOfLoop())[0]?.text).toBe('A round of "failing" is overdue')
   await heartbeat.close()
 })
 

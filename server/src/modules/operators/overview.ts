@@ -15,7 +15,7 @@ const maxStatements = 20
 export async function readOverview(
   app: Pick<App, 'db' | 'clock' | 'config' | 'database' | 'databaseHosts'>,
 ): Promise<Overview> {
-  const [replicas, unfinished, ordered, postgres, statistics] = await Promise.all([
+  const [replicas, unfinished, orderedCertificates, postgres, statistics] = await Promise.all([
     listReplicas(app.db),
     listUnfinishedRows(app.db),
     listCertificates(app.db),
@@ -23,12 +23,12 @@ export async function readOverview(
     readStatistics(app.db, maxStatements),
   ])
   const alive = replicas.filter(isAlive)
-  const fromFiles = alive.flatMap(({ name, report: { certificateUntil } }) =>
+  const fileCertificates = alive.flatMap(({ name, report: { certificateUntil } }) =>
     certificateUntil === null
       ? []
       : [{ name: `files of ${name}`, validUntilMs: Date.parse(certificateUntil), failures: 0, lastError: null }],
   )
-  const certificates = [...fromFiles, ...ordered]
+  const certificates = [...fileCertificates, ...orderedCertificates]
   const backups = replicas.flatMap(({ report: { lastBackupAt } }) =>
     lastBackupAt === null ? [] : [Date.parse(lastBackupAt)],
   )

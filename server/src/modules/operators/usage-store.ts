@@ -10,7 +10,7 @@ import { sql, timestampSql } from '../../db/sql.ts'
 import { databaseOfNewLines } from '../logs/index.ts'
 import { addUsage, noUsage } from './usage.ts'
 
-/** By the ids of versions and of organizations. */
+/** Usage by the id of the version, and by the id of the organization. */
 export type Usage = { bySquid: Map<number, OperatorUsage>; byOrg: Map<number, OperatorUsage> }
 type SquidUsage = Omit<OperatorUsage, 'logLines'> & { squidId: number; orgId: number }
 

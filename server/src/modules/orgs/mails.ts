@@ -42,7 +42,7 @@ export function invitationMail(config: Config, { id, key, email, type, org, invi
 export const verificationUrl = (config: Config, code: string): string =>
   `${config.publicUrl}/verify-email?${new URLSearchParams({ code }).toString()}`
 
-/** Returns the email with which a reader confirms a notification email. `code`: the secret in its link. */
+/** Returns the email with the link that confirms an organization's notification email. `code`: the secret in the link. */
 export function orgEmailMail(config: Config, org: OrgRow, email: string, code: string): Mail {
   return renderMail({
     to: email,

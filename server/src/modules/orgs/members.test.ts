@@ -76,12 +76,12 @@ describe('members', () => {
   })
 
   test("of another organization cannot be changed or removed through the caller's organization", async () => {
-    const mine = await t.make.org()
-    const theirs = await t.make.org()
-    const member = await t.make.member(theirs, 'viewer')
-    const params = roleParams(mine, member.roleId)
+    const ownOrg = await t.make.org()
+    const otherOrg = await t.make.org()
+    const member = await t.make.member(otherOrg, 'viewer')
+    const params = roleParams(ownOrg, member.roleId)
     const missing = { status: 404, message: 'Member not found' }
-    const { orgs } = t.as(mine.admin)
+    const { orgs } = t.as(ownOrg.admin)
     await expect(orgs.changeRole({ params, body: { roleType: 'admin' } })).rejects.toMatchObject(missing)
     await expect(orgs.removeMember({ params })).rejects.toMatchObject(missing)
     await expect(orgs.removeMember({ params: { ...params, id: 'x' } })).rejects.toMatchObject(missing)

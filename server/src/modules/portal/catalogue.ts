@@ -38,10 +38,10 @@ const Catalogue = z.object({
 type ListedDataset = Omit<Dataset, 'chain'>
 
 let builtIn: ListedDataset[] | null = null
-/** Returns the catalogue of this release. Parses it on first use, since parsing it at startup would delay that considerably. */
+/** Returns the catalogue of this release. Parses it on first use, because parsing would delay the start of the server. */
 const builtInDatasets = () => (builtIn ??= readCatalogue(join(import.meta.dirname, 'catalogue.yaml')))
 
-/** All datasets, ordered by title, and a search by id. */
+/** All datasets, ordered by title, and a lookup by id. */
 export type Datasets = { all: () => Dataset[]; find: (id: string) => Dataset | null }
 
 const datasetsByConfig = new WeakMap<Config, Datasets>()

@@ -4,6 +4,7 @@ import { days, minutes } from '../../clock.ts'
 import { invalidField, notFound, refuse } from '../../errors.ts'
 import type { Handlers, OrgScope } from '../call.ts'
 import { chainsOf, iconOf, iconPathOf, listUpstreamStates, watchChain, type Chain } from '../chains/index.ts'
+import { parseTime } from '../parse-time.ts'
 import { usageByChain, usageByMethod, type Range } from './store.ts'
 import { replaceRpcToken, rpcTokenOf, rpcUrlOf } from './tokens.ts'
 
@@ -83,8 +84,8 @@ function presentChain(app: App, org: OrgScope, chain: Chain, requestsByChain: Ma
 }
 
 function rangeOf(query: { from?: string | undefined; to?: string | undefined }, now: Date): Range {
-  const to = query.to ? new Date(query.to) : now
-  const from = query.from ? new Date(query.from) : new Date(to.getTime() - days(7))
+  const to = query.to ? new Date(parseTime('to', query.to)) : now
+  const from = query.from ? new Date(parseTime('from', query.from)) : new Date(to.getTime() - days(7))
   if (from >= to) throw invalidField('from', 'from must be before to')
   if (to.getTime() - from.getTime() > maxRangeMs) throw invalidField('from', 'At most 400 days')
   return { from, to }

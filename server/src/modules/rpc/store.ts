@@ -65,7 +65,7 @@ export async function findTokenOwner(db: Db, hash: string, month: string): Promi
 
 /**
  * Adds the rows to the hourly counters of RPC requests and to the monthly totals, in one transaction. Drops rows of organizations that no
- * longer exist. Returns the new totals; `month` is its first day (`yyyy-MM-01`).
+ * longer exist. Returns the new totals; `month` is the first day of the month (`yyyy-MM-01`).
  */
 export async function addRpcUsage(
   db: Db,

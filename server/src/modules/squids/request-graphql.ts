@@ -21,25 +21,33 @@ export async function requestGraphql(
     redirect: 'error',
     signal: AbortSignal.any([signal, AbortSignal.timeout(maxMs)]),
   }).catch(() => null)
-  if (!response) throw new Refusal(502, 'SQUID_NOT_ANSWERING', 'The squid is not responding.')
-  const text = await limitedText(response)
-  const parsed = parsedObject(text)
+  if (!response) throw notResponding()
+  const text = await readText(response)
+  const parsed = parseObject(text)
   if (!parsed) throw new Refusal(502, 'SQUID_NOT_ANSWERING', `The squid returned ${response.status} without JSON.`)
   return parsed
 }
 
-async function limitedText({ body }: Response): Promise<string> {
+const notResponding = () => new Refusal(502, 'SQUID_NOT_ANSWERING', 'The squid is not responding.')
+
+async function readText({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
-  for await (const chunk of body ?? []) {
-    bytes += (chunk as Uint8Array).length
-    if (bytes > maxBytes) throw new Refusal(502, 'ANSWER_TOO_LARGE', 'The response of the squid is larger than 10 MB.')
-    chunks.push(chunk as Uint8Array)
+  try {
+    for await (const chunk of body ?? []) {
+      bytes += (chunk as Uint8Array).length
+      if (bytes > maxBytes)
+        throw new Refusal(502, 'ANSWER_TOO_LARGE', 'The response of the squid is larger than 10 MB.')
+      chunks.push(chunk as Uint8Array)
+    }
+  } catch (error) {
+    // The connection broke, or the time ran out.
+    throw error instanceof Refusal ? error : notResponding()
   }
   return Buffer.concat(chunks).toString()
 }
 
-function parsedObject(text: string): Record<string, unknown> | null {
+function parseObject(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value)

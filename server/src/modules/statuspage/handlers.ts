@@ -18,7 +18,7 @@ import { readSettings, saveSettings } from './settings.ts'
 export function statusPageHandlers(app: App): Handlers<Contract['statusPage']> {
   const { db } = app
   const present = async (orgId: number, id: string) => presentIncident(await getIncident(db, orgId, id))
-  /** Waits for the commit: a visitor's request before it would cache the old page again. */
+  /** Waits for the commit: a visitor's request before the commit would cache the old page again. */
   const refreshPages = ({ afterCommit }: Pick<Request, 'afterCommit'>) =>
     afterCommit(() => publicPagesOf(app).evictAll())
   return {

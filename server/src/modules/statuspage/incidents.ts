@@ -22,13 +22,13 @@ export async function getIncident(db: Db, orgId: number, id: string): Promise<In
   return incident
 }
 
-/** @throws Refusal 405 if the organization has as many incidents as it may have */
+/** @throws Refusal 405 if the organization already has the maximum number of incidents */
 export async function requireRoomForIncident(db: Db, orgId: number): Promise<void> {
   if ((await countIncidents(db, orgId)) >= statusPageLimits.incidents)
     throw refuse('TOO_MANY', `An organization may have ${statusPageLimits.incidents} incidents. Remove old ones first.`)
 }
 
-/** @throws Refusal 405 if the incident has as many updates as it may have */
+/** @throws Refusal 405 if the incident already has the maximum number of updates */
 export function requireRoomForUpdate({ updates }: IncidentWithUpdates): void {
   if (updates.length >= statusPageLimits.updatesPerIncident)
     throw refuse('TOO_MANY', `An incident may have ${statusPageLimits.updatesPerIncident} updates.`)

@@ -40,12 +40,12 @@ export async function listPublicSlugs(db: Db): Promise<{ slug: string; orgId: nu
     .where(and(eq(statusPages.isEnabled, true), isActive))
 }
 
-/** Serializes changes of addresses until the transaction ends, so that two organizations cannot take the same one. */
+/** Serializes changes of slugs until the transaction ends, so that two organizations cannot take the same slug. */
 export async function lockSlugs(tx: Db): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtext('shoal_status_slugs'))`)
 }
 
-/** Whether an organization may use an address: no other page has it or had it recently, and it is not the code of another organization. */
+/** Whether an organization may use a slug: no other page has it or had it recently, and it is not the code of another organization. */
 export async function isSlugFree(db: Db, orgId: number, slug: string, now: Date): Promise<boolean> {
   const pages = await db
     .select({ orgId: statusPages.orgId })
@@ -68,7 +68,7 @@ export async function isSlugFree(db: Db, orgId: number, slug: string, now: Date)
   return pages.length + held.length + codes.length === 0
 }
 
-/** Returns how many previous addresses are reserved for the organization at `now`. */
+/** Returns how many previous slugs are held for the organization at `now`. */
 export async function countHeldSlugs(db: Db, orgId: number, now: Date): Promise<number> {
   const [row] = await db
     .select({ slugs: count() })
@@ -77,7 +77,7 @@ export async function countHeldSlugs(db: Db, orgId: number, now: Date): Promise<
   return row?.slugs ?? 0
 }
 
-/** Reserves a previous address for its organization. */
+/** Holds a previous slug for its organization. */
 export async function holdSlug(db: Db, held: typeof statusHeldSlugs.$inferInsert): Promise<void> {
   const { orgId, until } = held
   await db
@@ -86,12 +86,12 @@ export async function holdSlug(db: Db, held: typeof statusHeldSlugs.$inferInsert
     .onConflictDoUpdate({ target: statusHeldSlugs.slug, set: { orgId, until } })
 }
 
-/** Ends the reservation of an address. */
+/** Stops holding a slug. */
 export async function releaseSlug(db: Db, slug: string): Promise<void> {
   await db.delete(statusHeldSlugs).where(eq(statusHeldSlugs.slug, slug))
 }
 
-/** Deletes reservations that ended before `at`. Returns the number of deleted rows. */
+/** Deletes slugs that were held until a time before `at`. Returns the number of deleted rows. */
 export async function deleteHeldSlugsBefore(db: Db, at: Date): Promise<number> {
   const rows = await db.delete(statusHeldSlugs).where(lt(statusHeldSlugs.until, at)).returning()
   return rows.length
@@ -116,7 +116,7 @@ export async function replaceTags(db: Db, orgId: number, tags: StatusPageTag[], 
         position,
         addedAt: now,
         measuredUntil: now,
-        countedUntil: minuteOf(now),
+        countedUntil: nextMinute(now),
       })
       .onConflictDoUpdate({ target: [statusTags.orgId, statusTags.squidName, statusTags.tag], set: { name, position } })
       .returning({ id: statusTags.id })
@@ -131,9 +131,9 @@ export async function replaceTags(db: Db, orgId: number, tags: StatusPageTag[], 
 export async function restartMeasuring(db: Db, orgId: number, now: Date): Promise<void> {
   await db
     .update(statusTags)
-    .set({ measuredUntil: now, countedUntil: minuteOf(now) })
+    .set({ measuredUntil: now, countedUntil: nextMinute(now) })
     .where(eq(statusTags.orgId, orgId))
 }
 
-/** Returns the start of the next minute, because the current one also has requests from before. */
-const minuteOf = (at: Date) => new Date(Math.ceil(at.getTime() / 60_000) * 60_000)
+/** Returns the start of the next minute, because the current minute contains requests from before `at`, too. */
+const nextMinute = (at: Date) => new Date(Math.ceil(at.getTime() / 60_000) * 60_000)

@@ -43,7 +43,7 @@ export async function readSettings(
 /** Returns the public URL of a page. Its origin is that of the configuration, never of headers of a request. */
 export const pageUrl = ({ config }: Pick<App, 'config'>, slug: string): string => `${config.publicUrl}/status/${slug}`
 
-/** Saves the settings. @throws Refusal if the address is not free. Must run in a transaction */
+/** Saves the settings. Must run in a transaction. @throws Refusal 400 if the slug is not free; 405 if it was changed too often */
 export async function saveSettings(
   app: Pick<App, 'db' | 'config' | 'clock'>,
   org: OrgScope,

@@ -28,8 +28,8 @@ const settings = (change: object = {}) => ({
   alertKinds: ['API_DOWN' as const],
   ...change,
 })
-const save = (change: object = {}, code = 'acme', token = org.admin) =>
-  t.as(token).statusPage.update({ params: { code }, body: settings(change) })
+const save = (change: object = {}) =>
+  t.as(org.admin).statusPage.update({ params: { code: 'acme' }, body: settings(change) })
 const get = (path: string, headers: Record<string, string> = {}) => t.http.inject({ url: path, headers })
 const page = async () => {
   publicPagesOf(t.app).evictAll()

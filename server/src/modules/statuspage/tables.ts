@@ -69,7 +69,7 @@ export const statusTags = pgTable(
   (t) => [uniqueIndex('status_tags_tag').on(t.orgId, t.squidName, t.tag)],
 )
 
-/** What was measured of a tag in one UTC day: of the versions that had the tag at the time. */
+/** The measurements of a tag in one UTC day: those of the version that had the tag at the time. */
 export const statusDays = pgTable(
   'status_days',
   {

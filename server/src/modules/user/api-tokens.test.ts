@@ -60,13 +60,13 @@ describe('the scope of an API token', () => {
 describe('an API token of one organization', () => {
   test('finds and lists nothing of other organizations', async () => {
     const admin = await t.make.user()
-    const [mine, other] = [await t.make.org({ admin }), await t.make.org({ admin })]
-    const { token } = await create(admin, { name: 'one', scope: 'admin', organization: mine.code })
+    const [allowed, other] = [await t.make.org({ admin }), await t.make.org({ admin })]
+    const { token } = await create(admin, { name: 'one', scope: 'admin', organization: allowed.code })
     const client = t.as(token)
-    expect((await client.orgs.list()).map(({ code }) => code)).toEqual([mine.code])
-    expect((await client.user.get()).organizations.map(({ code }) => code)).toEqual([mine.code])
+    expect((await client.orgs.list()).map(({ code }) => code)).toEqual([allowed.code])
+    expect((await client.user.get()).organizations.map(({ code }) => code)).toEqual([allowed.code])
     expect(await client.squids.listMine({ query: { name: 'any' } })).toEqual([])
-    await expect(client.orgs.get({ params: mine })).resolves.toMatchObject({ code: mine.code })
+    await expect(client.orgs.get({ params: allowed })).resolves.toMatchObject({ code: allowed.code })
     await expect(client.orgs.get({ params: other })).rejects.toMatchObject({ status: 404 })
     await expect(client.orgs.get({ params: admin.playground })).rejects.toMatchObject({ status: 404 })
     const creation = client.orgs.create({ body: { code: 'outside', name: 'Outside', email: admin.email } })

@@ -120,7 +120,7 @@ export async function switchSquid(
   await notifySquidChanged(db, id)
 }
 
-/** The columns of every version that the reconcile loop compares with its running containers. */
+/** Returns the columns of every version that the reconcile loop compares with its running containers. */
 export function listDesired(db: Db) {
   return db
     .select({

@@ -46,7 +46,7 @@ export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
         isGuarded={false}
       >
         {({ field, form }) => {
-          const formatted = (name: keyof CardFields, format: (text: string) => string) => {
+          const formattedField = (name: keyof CardFields, format: (text: string) => string) => {
             const props = field(name)
             return {
               ...props,
@@ -72,21 +72,21 @@ export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
                   autoComplete="cc-number"
                   placeholder="1234 1234 1234 1234"
                   className="max-xs:col-span-2"
-                  {...formatted('number', formatNumber)}
+                  {...formattedField('number', formatNumber)}
                 />
                 <TextField
                   label="Expiry"
                   inputMode="numeric"
                   autoComplete="cc-exp"
                   placeholder="MM / YY"
-                  {...formatted('expiry', formatExpiry)}
+                  {...formattedField('expiry', formatExpiry)}
                 />
                 <TextField
                   label="CVC"
                   inputMode="numeric"
                   autoComplete="cc-csc"
                   placeholder="123"
-                  {...formatted('cvc', formatCvc)}
+                  {...formattedField('cvc', formatCvc)}
                 />
               </div>
             </>

@@ -26,7 +26,7 @@ export function useLogFeed(params: Params, filters: LogsSearch): LogFeedHandle {
   return { feed, state, logsQuery, key }
 }
 
-/** Sends the request again that failed because the server was unreachable, if there is one. */
+/** Repeats the request that failed because the server was unreachable, if there is one. */
 function retryFeed(feed: LogFeed): void {
   const { status, error, pageError } = feed.getState()
   if (status === 'failed' && isUnreachable(error)) feed.open()

@@ -138,7 +138,6 @@ export function useVirtualRows(options: VirtualRowsOptions) {
 
   const start = Math.max(0, indexAt(viewport.topPx, count, rowPx, expandedRows) - overscanRows)
   const end = Math.min(count, indexAt(viewport.topPx + viewport.viewPx, count, rowPx, expandedRows) + 1 + overscanRows)
-  const lastIndex = count - 1
   return {
     /** The height of a collapsed row. */
     rowPx,
@@ -150,8 +149,8 @@ export function useVirtualRows(options: VirtualRowsOptions) {
     beforePx: offsetOf(start, rowPx, expandedRows),
     totalPx,
     /** The number of rows between the visible ones and the oldest or newest loaded line. */
-    rowsToOlder: order === 'asc' ? start : lastIndex - end,
-    rowsToNewer: order === 'asc' ? lastIndex - end : start,
+    rowsToOlder: order === 'asc' ? start : count - end,
+    rowsToNewer: order === 'asc' ? count - end : start,
     isOpen: (number: number) => openNumbers.has(number),
     toggleOpen,
     setHeight,

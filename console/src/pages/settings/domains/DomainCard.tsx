@@ -132,7 +132,7 @@ function Footer({ code, domain }: { code: string; domain: Domain }) {
     <footer className="flex flex-wrap items-center gap-2 border-t border-line px-3.5 py-2.5">
       <p className="min-w-0 flex-1 basis-60 text-sm text-ink-3">
         {checkedAt === null ? (
-          'Not checked yet.'
+          'Not checked yet. '
         ) : (
           <>
             Checked <RelativeTime at={checkedAt} />.{' '}

@@ -5,7 +5,7 @@ type Tag = Pick<StatusPageTag, 'squid' | 'tag'>
 /** A tag of a squid, as users write it: `name:tag`. */
 export const tagKey = ({ squid, tag }: Tag): string => `${squid}:${tag}`
 
-/** The tags that the user can select, sorted: the tags of versions, and those in `shown`, the tags on the page, which may no longer exist. */
+/** The tags that the user can select, sorted: those of versions, and those in `shown`, which are on the page but may no longer exist. */
 export function tagChoices(squids: readonly Pick<SquidSummary, 'name' | 'tags'>[], shown: readonly Tag[]): Tag[] {
   const existing = squids.flatMap(({ name, tags }) => tags.map((tag) => ({ squid: name, tag: tag.name })))
   const all = new Map([...existing, ...shown].map(({ squid, tag }) => [tagKey({ squid, tag }), { squid, tag }]))

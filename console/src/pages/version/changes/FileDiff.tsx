@@ -6,7 +6,7 @@ import type { Tone } from '../../../ui/tones.ts'
 import { changeOf, countLines, hunksOf, type Change, type ChangedFile, type DiffLine } from './hunks.ts'
 
 /** Files with more lines than this are initially closed. */
-const openLines = 300
+const maxOpenLines = 300
 /** The maximum number of lines of a file that are rendered. */
 const maxLines = 2000
 
@@ -21,7 +21,7 @@ export function FileDiff({ file }: { file: ChangedFile }) {
   const lines = hunks?.flatMap(({ lines: all }, index) => (index === 0 ? all : [null, ...all])) ?? []
   return (
     <details
-      open={hunks !== null && lines.length <= openLines}
+      open={hunks !== null && lines.length <= maxOpenLines}
       className="overflow-hidden rounded-lg border border-line bg-canvas"
     >
       <summary className="flex min-h-11 cursor-default flex-wrap items-center gap-x-3 px-3.5 py-1.5 -outline-offset-2!">

@@ -33,7 +33,7 @@ export default function DeploymentTab() {
 
 function LoadedDeployment({ deployment }: { deployment: Deployment }) {
   const squid = useVersion()
-  const failed = failedDeployOf(squid)
+  const failedDeploy = failedDeployOf(squid)
   const { id } = deployment
   return (
     <>
@@ -60,7 +60,10 @@ function LoadedDeployment({ deployment }: { deployment: Deployment }) {
         )}
         <ActionButton action={useDeploymentActions(squid).rollBackOf(deployment)} />
       </header>
-      <DeploymentBody deployment={deployment} state={failed?.id === id ? stateAfterFailure(squid, failed) : null} />
+      <DeploymentBody
+        deployment={deployment}
+        state={failedDeploy?.id === id ? stateAfterFailure(squid, failedDeploy) : null}
+      />
     </>
   )
 }

@@ -19,28 +19,28 @@ const maxCharacters = 240
 /** Shows, on all tabs, that the last deployment failed, with its first error. The page of that deployment does not show the notice. */
 export function FailedDeployNotice({ squid }: { squid: Squid }) {
   const { deployId } = useParams({ strict: false })
-  const failed = failedDeployOf(squid)
-  if (failed === null || String(failed.id) === deployId) return null
-  return <Notice squid={squid} failed={failed} />
+  const failedDeploy = failedDeployOf(squid)
+  if (failedDeploy === null || String(failedDeploy.id) === deployId) return null
+  return <Notice squid={squid} failedDeploy={failedDeploy} />
 }
 
-function Notice({ squid, failed }: { squid: Squid; failed: FailedDeploy }) {
+function Notice({ squid, failedDeploy }: { squid: Squid; failedDeploy: FailedDeploy }) {
   const { code } = squid.organization
-  const id = String(failed.id)
+  const id = String(failedDeploy.id)
   // The query never becomes stale, because a deployment that ended does not change. It excludes the log, which can be long.
-  const query = { squidId: String(squid.id), before: String(failed.id + 1), limit: '1', logs: 'false' } as const
+  const query = { squidId: String(squid.id), before: String(failedDeploy.id + 1), limit: '1', logs: 'false' } as const
   const { data, isPending } = useQuery(q('deployments.list', { params: { code }, query }, { staleTime: Infinity }))
-  const deployment = data?.find((candidate) => candidate.id === failed.id)
+  const deployment = data?.find((candidate) => candidate.id === failedDeploy.id)
   const error = deployment && firstErrorLine(deployment)
   return (
-    <Alert tone="bad" title={`${failedDeployText(failed)} (#${id})`} className="mb-4.5">
+    <Alert tone="bad" title={`${failedDeployText(failedDeploy)} (#${id})`} className="mb-4.5">
       {isPending && <Skeleton className="my-1 h-3.5 w-80 max-w-full" />}
       {error && (
         <code className="wrap-anywhere">
           {error.length > maxCharacters ? `${error.slice(0, maxCharacters)}…` : error}
         </code>
       )}
-      <p className="text-ink-2">{stateAfterFailure(squid, failed)}</p>
+      <p className="text-ink-2">{stateAfterFailure(squid, failedDeploy)}</p>
       <Link
         from="/squids/$squidName/$squidSlot"
         to="/squids/$squidName/$squidSlot/deployments/$deployId"

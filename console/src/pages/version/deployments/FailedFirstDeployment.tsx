@@ -6,13 +6,13 @@ import { QueryView } from '../../../components/QueryView.tsx'
 import { DeploymentBody } from './DeploymentBody.tsx'
 
 /** Shows the reason and the log of a failed first deployment, instead of its version, which was deleted. */
-export function FailedFirstDeployment({ failed }: { failed: Deployment }) {
-  const query = useDeployment(String(failed.id))
+export function FailedFirstDeployment({ failedDeployment }: { failedDeployment: Deployment }) {
+  const query = useDeployment(String(failedDeployment.id))
   return (
     <>
       <PageHeader
-        title={failed.squid?.reference ?? ''}
-        context="The first deployment of this version failed, so it was not created: nothing runs, and nothing is billed. Correct the error and deploy again."
+        title={failedDeployment.squid?.reference ?? ''}
+        context="The first deployment failed, so the version was not created: nothing runs, and nothing is billed. Correct the error and deploy again."
         crumbs={<Link to="/squids">Squids</Link>}
       />
       <QueryView query={query} what="This deployment">

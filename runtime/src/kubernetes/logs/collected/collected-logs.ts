@@ -12,7 +12,7 @@ import type { OtlpLine } from './otlp.ts'
 export type CollectedLogsOptions = { listener: LogListener; state: ClusterState; installation: string }
 
 const MAX_BATCH_LINES = 10_000
-/** Positions of pods that no longer exist are kept for the lines that a collector may send again. */
+/** Positions of deleted pods are kept for this long, since a collector may send their lines again. */
 const KEPT_MS = 24 * 60 * 60 * 1000
 /** Interval of the removal of older positions. */
 const CLEAN_MS = 60 * 60 * 1000
@@ -34,7 +34,7 @@ export async function* readCollectedLogs(
   const wakeUp = () => wake()
   signal.addEventListener('abort', wakeUp)
   const checking = setInterval(wakeUp, CHECK_MS)
-  const stop = listener.forward((sent) => {
+  const stopForwarding = listener.forward((sent) => {
     queue.push(sent)
     wake()
   })
@@ -50,7 +50,7 @@ export async function* readCollectedLogs(
   } finally {
     signal.removeEventListener('abort', wakeUp)
     clearInterval(checking)
-    stop()
+    stopForwarding()
     for (const { refuse } of [...delivered, ...queue]) refuse()
   }
 }
@@ -107,9 +107,9 @@ class LineReader {
       changed.set(keyOf(file), log)
       const bytes = Buffer.byteLength(text) + 1
       if (!line) log.position.skip(offset, bytes)
-      const complete = line ? log.position.push(line, offset, bytes, readAtMs) : null
-      if (!line || complete === null) continue
-      if (this.#isAdmitted(log.source, line, complete)) timed.push(lineOf(log.source, line, complete))
+      const programLine = line ? log.position.push(line, offset, bytes, readAtMs) : null
+      if (!line || programLine === null) continue
+      if (this.#isAdmitted(log.source, line, programLine)) timed.push(lineOf(log.source, line, programLine))
       else drop(batch.dropped, log.source)
     }
     // The collector reads a rotated file and the next one at the same time.
@@ -127,7 +127,7 @@ class LineReader {
     this.#checkedAtMs = nowMs
     return [...this.#logs].flatMap(([key, log]) => {
       const { source, gaps, position } = log
-      const lost = source === null ? [] : gaps.settled(position, nowMs).map((gap) => ({ ...source, ...gap }))
+      const lost = source === null ? [] : gaps.takeSettled(position, nowMs).map((gap) => ({ ...source, ...gap }))
       if (lost.length > 0) changed.set(key, log)
       return lost
     })
@@ -138,10 +138,12 @@ class LineReader {
   }
 
   #logOf(file: LogFile): RunLog {
-    const followed = this.#from[file.uid]
+    const apiServerPosition = this.#from[file.uid]
     const log = this.#logs.get(keyOf(file)) ?? {
       position:
-        followed === undefined ? new FilePosition(undefined) : FilePosition.afterFollowing(followed, file.restarts),
+        apiServerPosition === undefined
+          ? new FilePosition(undefined)
+          : FilePosition.afterFollowing(apiServerPosition, file.restarts),
       gaps: new LogGaps(),
       source: null,
       usedAtMs: 0,
@@ -162,8 +164,8 @@ class LineReader {
     // The pod was deleted before its last lines arrived.
     const workload = workloadOfPod(name)
     const desired = workload === null ? undefined : state.findById(workload)?.desired
-    const known = desired?.containers.find((candidate) => podContainerName(candidate.name) === container)
-    return workload === null ? null : { workload, container: known?.name ?? container }
+    const spec = desired?.containers.find((candidate) => podContainerName(candidate.name) === container)
+    return workload === null ? null : { workload, container: spec?.name ?? container }
   }
 
   #evictOld(cursor: LogCursor, nowMs: number): void {

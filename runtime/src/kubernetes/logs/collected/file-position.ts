@@ -26,7 +26,7 @@ type Stored = { parts: ReadPart[]; partial: Partial<Record<Stream, string>>; kno
 const MAX_PARTS = 16
 /** Longer lines are cut when they are delivered. */
 const MAX_PARTIAL_CHARS = 65 * 1024
-/** A collector that keeps up reads a line within a second; kubelet rotates a file only some seconds after it was begun. */
+/** A collector that keeps up reads a line within a second; kubelet does not rotate a file in its first seconds. */
 const LATE_MS = 5000
 
 /**
@@ -38,7 +38,7 @@ export class FilePosition {
   readonly #partial: Stored['partial']
   #known: number | undefined
 
-  /** Continues from a formatted position. An invalid position is the start of the log. */
+  /** Continues from a position that `format` returned. Missing text, or text in another format, is the start of the log. */
   constructor(text: string | undefined) {
     const { parts = [], partial = {}, known } = parseStored(text)
     this.#parts = parts
@@ -109,7 +109,7 @@ export class FilePosition {
     this.#known = undefined
     this.#parts.push(part)
     const [oldest, next] = this.#parts
-    if (this.#parts.length > MAX_PARTS && oldest && next) this.#parts.splice(0, 2, merged(oldest, next))
+    if (this.#parts.length > MAX_PARTS && oldest && next) this.#parts.splice(0, 2, merge(oldest, next))
     return part
   }
 }
@@ -119,7 +119,7 @@ const later = (first: string, second: string): string => (first > second ? first
 const contains = (times: [string, string] | undefined, time: string): boolean =>
   times !== undefined && times[0] <= time && time <= times[1]
 
-function merged(first: ReadPart, second: ReadPart): ReadPart {
+function merge(first: ReadPart, second: ReadPart): ReadPart {
   const result: ReadPart = { end: second.end }
   if (first.start !== undefined) result.start = first.start
   if (first.isReported) result.isReported = true

@@ -5,7 +5,7 @@ import { LogGaps } from './log-gaps.ts'
 const bytes = 100
 const timeOf = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second))
 
-/** Adds one line a second, from the line with this number of its file on. `lateMs`: how long after it was written each line was read. */
+/** Adds one line a second. `fromLine`: the number of the first one in its file. `lateMs`: the time from writing to reading each line. */
 function push(position: FilePosition, fromSecond: number, count: number, fromLine = 0, lateMs = 100): void {
   for (let i = 0; i < count; i++) {
     const time = timeOf(fromSecond + i)
@@ -17,8 +17,8 @@ function push(position: FilePosition, fromSecond: number, count: number, fromLin
 /** The gaps of a log, each `[from, to, isCertain]`, after no line has arrived for two minutes. */
 function gapsOf(position: FilePosition): unknown[] {
   const gaps = new LogGaps()
-  expect(gaps.settled(position, 0)).toEqual([])
-  return gaps.settled(position, 120_000).map(({ from, to, isCertain }) => [from, to, isCertain])
+  expect(gaps.takeSettled(position, 0)).toEqual([])
+  return gaps.takeSettled(position, 120_000).map(({ from, to, isCertain }) => [from, to, isCertain])
 }
 
 test('a completely read log has no gaps, even with rotations, late lines, lines out of order and lines sent again', () => {
@@ -38,13 +38,13 @@ test('lines that are missing within a file are lost, and reported once', () => {
   push(position, 0, 10)
   push(position, 15, 10, 2000)
   const gaps = new LogGaps()
-  expect(gaps.settled(position, 0)).toEqual([])
-  expect(gaps.settled(position, 50_000)).toEqual([])
+  expect(gaps.takeSettled(position, 0)).toEqual([])
+  expect(gaps.takeSettled(position, 50_000)).toEqual([])
   // Lines still arrive.
   push(position, 10, 1, 10)
-  expect(gaps.settled(position, 70_000)).toEqual([])
-  expect(gaps.settled(position, 150_000)).toEqual([{ from: timeOf(10), to: timeOf(15), isCertain: true }])
-  expect(gaps.settled(position, 300_000)).toEqual([])
+  expect(gaps.takeSettled(position, 70_000)).toEqual([])
+  expect(gaps.takeSettled(position, 150_000)).toEqual([{ from: timeOf(10), to: timeOf(15), isCertain: true }])
+  expect(gaps.takeSettled(position, 300_000)).toEqual([])
   expect(gapsOf(new FilePosition(position.format()))).toEqual([])
 })
 

@@ -6,7 +6,7 @@ type Gap = Pick<LogLoss, 'from' | 'to' | 'isCertain'> & { before: ReadPart }
 
 /** Lines that arrive in another order fill a gap within this time, since a collector reads all files at the same time. */
 const SETTLED_MS = 60_000
-/** Kubelet deletes a file that was not read only some rotations later, which are at least this far apart. */
+/** Minimum length of a period whose files kubelet may have deleted: it keeps the last few files, and each covers at least this time. */
 const MIN_LOST_MS = 5000
 /** A line with invalid UTF-8 is counted with more bytes than in its file, and a line that ends with a carriage return with one byte less. */
 const MAX_MISCOUNTED_BYTES = 64 * 1024
@@ -19,7 +19,7 @@ export class LogGaps {
    * Returns each gap once, when no lines will fill it any more, and marks it as reported in `position`, which the caller must store
    * with the report.
    */
-  settled(position: FilePosition, nowMs: number): Omit<Gap, 'before'>[] {
+  takeSettled(position: FilePosition, nowMs: number): Omit<Gap, 'before'>[] {
     if (position.parts.every(({ start = 0 }, index) => start === 0 && index === 0)) return []
     const gaps = gapsOf(position.parts)
     const keys = gaps.map(({ from, to }) => `${from?.toISOString()} ${to.toISOString()}`)

@@ -101,7 +101,7 @@ export class Connection {
     socket.ping()
   }
 
-  /** Stops reading calls. */
+  /** Stops reading calls, and discards those that wait. Must be followed by `close`. */
   pause(): void {
     this.#isClosing = true
     this.#queue = []

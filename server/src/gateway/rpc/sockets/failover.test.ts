@@ -74,7 +74,7 @@ async function waitForTip(heads: string): Promise<void> {
 
 /** The fault of a node that accepts calls but does not respond. */
 const hang = () => ({ delayMs: 20_000 })
-const isDown = () => 'down' as const
+const breakConnection = () => 'down' as const
 
 test('a reorganization removes the logs of the old branch and sends those of the new one', async () => {
   const logsBefore = await allLogs()
@@ -109,7 +109,7 @@ test('a subscription continues with another node when its node fails, hangs, lag
   const logs = await client.subscribe('logs', { address: devnet.token })
   const height = await devnet.chain.height()
   const faults: NonNullable<FaultyNode['fault']>[] = [
-    isDown,
+    breakConnection,
     hang,
     // The node is stuck at its head.
     ({ method, params }) =>
@@ -156,11 +156,11 @@ test('after random failures and reorganizations, the state of the client equals 
     else if (action === 'reorg') {
       await devnet.chain.reorg(1 + random(5))
       if (random(2) === 0) await devnet.chain.transfer(1 + random(5))
-    } else if (action === 'down') node.fault = isDown
+    } else if (action === 'down') node.fault = breakConnection
     else if (action === 'slow')
       node.fault = ({ method }) => (random(3) === 0 || method === 'eth_getLogs' ? { delayMs: 1_500 } : null)
     else if (action === 'both down') {
-      for (const each of nodes) each.fault = isDown
+      for (const each of nodes) each.fault = breakConnection
       await devnet.chain.transfer(1 + random(10))
     }
     if (action === 'recovery' || action === 'both down') for (const each of nodes) each.fault = null

@@ -37,7 +37,10 @@ export class Feed {
     this.#log = log
   }
 
-  /** Starts to follow the chain. Resolves to false when no node returns its tip in time. After true, call `add` within `idleMs`. */
+  /**
+   * Starts to follow the chain. Resolves to false when no node returns its tip in time. After it resolves to true, `add` must be called
+   * within `idleMs`.
+   */
   async prepare({ kind }: Topic): Promise<boolean> {
     this.#follower ??= new Follower(this.#service, this.#log, {
       onMove: (change) => this.#publish(change),

@@ -19,7 +19,7 @@ export type SocketLimits = {
   pingMs: number
   /** Interval between checks of token, account status and quota of open connections. */
   checkMs: number
-  /** A connection is closed (4429) when notifications exceed the organization's rate by more than the requests of this time. */
+  /** A connection is closed (4429) when notifications exceed the organization's rate by more than it allows in this time. */
   maxRateDebtMs: number
   /** How long a rejected message counts as in flight, which slows down clients that ignore rejections. */
   rejectionDelayMs: number
@@ -27,7 +27,7 @@ export type SocketLimits = {
   closeMs: number
 }
 
-/** The limits in operation, except those that settings define. */
+/** The default limits, except those that settings define. */
 export const defaultLimits: Omit<SocketLimits, 'connections' | 'connectionsPerOrg'> = {
   subscriptionsPerConnection: 100,
   subscriptionsPerOrg: 1_000,

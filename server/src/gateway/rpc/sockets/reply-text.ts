@@ -46,7 +46,7 @@ export function oversizedReplies(
 /** Maximum length of the reason in a closing frame. */
 const maxReasonBytes = 123
 
-/** Truncates to the size of a closing frame without splitting a character. */
+/** Truncates a reason so that it fits into a closing frame, without splitting a character. */
 export function truncateReason(reason: string): string {
   let text = reason
   while (Buffer.byteLength(text) > maxReasonBytes) text = text.slice(0, -1)

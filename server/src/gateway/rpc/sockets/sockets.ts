@@ -88,12 +88,12 @@ export class Sockets {
     for (const timer of this.#timers) clearInterval(timer)
     const connections = [...this.#connections]
     for (const connection of connections) connection.pause()
-    const deadline = performance.now() + this.#limits.closeMs
-    await until(deadline, () => !connections.some((c) => c.isBusy))
+    const deadlineMs = performance.now() + this.#limits.closeMs
+    await until(deadlineMs, () => !connections.some((c) => c.isBusy))
     for (const connection of connections)
       connection.close(closeCodes.restart, 'The gateway is restarting. Please reconnect.')
     for (const feed of this.#feeds.values()) feed.close()
-    await until(deadline + this.#limits.closeMs, () => this.#connections.size === 0)
+    await until(deadlineMs + this.#limits.closeMs, () => this.#connections.size === 0)
     this.#metrics.stop()
   }
 

@@ -21,11 +21,11 @@ afterEach(() => receiver.close())
 const api = () => t.as(org.admin).alerts
 const params = () => ({ code: org.code })
 const list = () => api().listChannels({ params: params() })
-const ofChannel = ({ id }: { id: number }) => ({ ...params(), channelId: String(id) })
-const ofDelivery = ({ id }: { id: number }) => ({ ...params(), deliveryId: String(id) })
+const channelParams = ({ id }: { id: number }) => ({ ...params(), channelId: String(id) })
+const deliveryParams = ({ id }: { id: number }) => ({ ...params(), deliveryId: String(id) })
 const add = (type: 'webhook' | 'slack', url: string, name = type as string) =>
   api().addChannel({ params: params(), body: { type, name, url } })
-const rows = async (table: string) =>
+const rowsAsText = async (table: string) =>
   JSON.stringify((await t.app.database.pool.query(`select x::text from ${table} x where org_id = $1`, [org.id])).rows)
 
 test('every organization has an email channel to its confirmed address, which cannot be removed', async () => {
@@ -33,15 +33,15 @@ test('every organization has an email channel to its confirmed address, which ca
   expect(others).toEqual([])
   expect(email).toMatchObject({ type: 'email', target: org.admin.email, isEnabled: true, lastDelivery: null })
   const channel = email ?? { id: 0 }
-  await expect(api().removeChannel({ params: ofChannel(channel) })).rejects.toMatchObject({
+  await expect(api().removeChannel({ params: channelParams(channel) })).rejects.toMatchObject({
     status: 405,
     message: 'The email channel cannot be removed. Turn it off instead.',
   })
-  await api().changeChannel({ params: ofChannel(channel), body: { name: 'Mail', isEnabled: false } })
+  await api().changeChannel({ params: channelParams(channel), body: { name: 'Mail', isEnabled: false } })
   expect(await list()).toMatchObject([{ name: 'Mail', isEnabled: false }])
   const url = 'https://hooks.example.com/in'
   await expect(
-    api().changeChannel({ params: ofChannel(channel), body: { name: 'Mail', isEnabled: true, url } }),
+    api().changeChannel({ params: channelParams(channel), body: { name: 'Mail', isEnabled: true, url } }),
   ).rejects.toMatchObject({
     status: 400,
     message: "The email channel always uses the organization's confirmed address",
@@ -74,11 +74,11 @@ test('secrets are shown once or never, and appear neither in the database nor in
     'https://hooks.slack.com/***',
     'https://discord.com/***',
   ])
-  await api().removeChannel({ params: ofChannel(slack.channel) })
-  const audit = await rows('audit_log')
+  await api().removeChannel({ params: channelParams(slack.channel) })
+  const audit = await rowsAsText('audit_log')
   expect(audit).toContain('hooks.slack.com')
   expect(audit).toContain('alerts.removeChannel')
-  for (const text of [audit, await rows('alert_channels'), JSON.stringify(await list())])
+  for (const text of [audit, await rowsAsText('alert_channels'), JSON.stringify(await list())])
     for (const secret of [webhook.signingSecret ?? '', 's3cretOfSlack', 's3cretOfDiscord'])
       expect(text).not.toContain(secret)
   expect(audit).not.toContain('t0ken-of-hook')
@@ -101,9 +101,9 @@ test('changing a channel keeps the URL and secret that the request omits', async
     const { channel, signingSecret } = await add('webhook', `${receiver.url}?token=t0ken-of-hook`)
     const slack = await add('slack', `${receiver.url}/s3cretOfSlack`)
     const change = (target: { id: number }, body: { name: string; url?: string }) =>
-      api().changeChannel({ params: ofChannel(target), body: { isEnabled: true, ...body } })
+      api().changeChannel({ params: channelParams(target), body: { isEnabled: true, ...body } })
     await change(slack.channel, { name: 'Ops room' })
-    await api().testChannel({ params: ofChannel(slack.channel) })
+    await api().testChannel({ params: channelParams(slack.channel) })
     expect(receiver.received.map(({ path }) => path)).toEqual(['/hook/s3cretOfSlack'])
 
     const url = `${elsewhere.url}?token=n3w-token`
@@ -114,7 +114,7 @@ test('changing a channel keeps the URL and secret that the request omits', async
       ['Ops room', `${new URL(elsewhere.url).origin}/***`],
     ])
     for (const target of [channel, slack.channel])
-      expect(await api().testChannel({ params: ofChannel(target) })).toMatchObject({ status: 'DELIVERED' })
+      expect(await api().testChannel({ params: channelParams(target) })).toMatchObject({ status: 'DELIVERED' })
     expect(receiver.received).toHaveLength(1)
     const [signed, plain] = elsewhere.received
     expect(plain?.path).toBe('/hook/n3wSecret')
@@ -124,9 +124,9 @@ test('changing a channel keeps the URL and secret that the request omits', async
     await expect(change(channel, { name: 'x', url: 'https://user:password@example.com/' })).rejects.toMatchObject({
       status: 400,
     })
-    const audit = await rows('audit_log')
+    const audit = await rowsAsText('audit_log')
     expect(audit).toContain(new URL(elsewhere.url).host)
-    for (const text of [audit, await rows('alert_channels')])
+    for (const text of [audit, await rowsAsText('alert_channels')])
       for (const secret of ['t0ken-of-hook', 'n3w-token', 's3cretOfSlack', 'n3wSecret', signingSecret ?? ''])
         expect(text).not.toContain(secret)
   } finally {
@@ -147,7 +147,7 @@ test('an organization has at most twenty channels, even when they are added conc
 
 test('the test button sends immediately, without retries, and returns the result', async () => {
   const { channel } = await add('webhook', receiver.url)
-  const first = await api().testChannel({ params: ofChannel(channel) })
+  const first = await api().testChannel({ params: channelParams(channel) })
   expect(first).toMatchObject({ what: 'TEST', status: 'DELIVERED', tries: 1, httpStatus: 204, error: null })
   expect(JSON.parse(receiver.received[0]?.body ?? '')).toMatchObject({
     version: 1,
@@ -158,11 +158,11 @@ test('the test button sends immediately, without retries, and returns the result
     url: `http://localhost:4000/monitoring/alerts?organization=${org.code}`,
   })
   receiver.onRequest((response) => response.writeHead(503).end())
-  const second = await api().testChannel({ params: ofChannel(channel) })
+  const second = await api().testChannel({ params: channelParams(channel) })
   expect(second).toMatchObject({ status: 'FAILED', tries: 1, httpStatus: 503, nextTryAt: null })
   expect(second.error).toBe('The receiver returned 503.')
   const [email] = await list()
-  expect(await api().testChannel({ params: ofChannel(email ?? channel) })).toMatchObject({ status: 'DELIVERED' })
+  expect(await api().testChannel({ params: channelParams(email ?? channel) })).toMatchObject({ status: 'DELIVERED' })
   expect((await t.mails())[0]).toMatchObject({ to: org.admin.email, subject: `${org.name}: test of alerts` })
   expect((await list()).map(({ lastDelivery }) => lastDelivery?.status)).toEqual(['DELIVERED', 'FAILED'])
 })
@@ -176,11 +176,11 @@ test('a replay sends the same message again; deliveries are paged, newest first'
     (delivery) => delivery.channel.id === channel.id,
   )
   t.clock.advance(days(1))
-  const again = await api().replayDelivery({ params: ofDelivery(opened ?? { id: 0 }) })
+  const again = await api().replayDelivery({ params: deliveryParams(opened ?? { id: 0 }) })
   expect(again).toMatchObject({ what: 'OPENED', label: 'eth keeps crashing', status: 'PENDING', httpStatus: 500 })
   expect(again.nextTryAt).toBe(new Date(t.clock.now().getTime() + 10_000).toISOString())
   receiver.onRequest((response) => response.writeHead(200).end())
-  const third = await api().replayDelivery({ params: ofDelivery(again) })
+  const third = await api().replayDelivery({ params: deliveryParams(again) })
   expect(third).toMatchObject({ what: 'OPENED', status: 'DELIVERED', httpStatus: 200 })
   expect(third.id).toBeGreaterThan(again.id)
   const [first, second] = receiver.received
@@ -206,7 +206,7 @@ test('a delivery shows its version, even if the version has been deleted since',
   for (const { id, name, slot } of [existing, deleted])
     await alert.open(org, { squidId: id, squidName: name, squidSlot: slot })
   await alert.open(org, { kind: 'PAYMENT', squidId: null, squidName: null, squidSlot: null, container: null })
-  await api().testChannel({ params: ofChannel(channel) })
+  await api().testChannel({ params: channelParams(channel) })
   await deleteSquid(t.app.db, deleted.id)
   const sent = (await api().listDeliveries({ params: params() })).filter(
     (delivery) => delivery.channel.id === channel.id,
@@ -219,7 +219,7 @@ test('a delivery shows its version, even if the version has been deleted since',
     { ...crash, squid: squidOf(deleted, true) },
     { ...crash, squid: squidOf(existing, false) },
   ])
-  const replayed = await api().replayDelivery({ params: ofDelivery(sent[2] ?? { id: 0 }) })
+  const replayed = await api().replayDelivery({ params: deliveryParams(sent[2] ?? { id: 0 }) })
   expect(replayed.alert?.squid).toEqual(squidOf(deleted, true))
   const message = JSON.parse(receiver.received.at(-1)?.body ?? '') as { squid: object }
   expect(message.squid).toEqual({ id: deleted.id, name: 'deleted', slot: 'v1' })
@@ -232,7 +232,7 @@ test('a delivery shows its version, even if the version has been deleted since',
 
 test('channels and deliveries of another organization are not found', async () => {
   const { channel } = await add('webhook', receiver.url)
-  const delivery = await api().testChannel({ params: ofChannel(channel) })
+  const delivery = await api().testChannel({ params: channelParams(channel) })
   const stranger = await t.make.org()
   const theirs = t.as(stranger.admin).alerts
   const foreignChannel = { code: stranger.code, channelId: String(channel.id) }

@@ -33,8 +33,8 @@ export const channelOffMessage = 'The channel was turned off.'
 export const attemptDeadline = (now: Date): Date => new Date(now.getTime() + maxAttemptMs)
 
 /**
- * Claims the deliveries that the job is to send; null if there are none. Deliveries that must wait, for a digest or for an earlier message
- * about the same alert, get a new job.
+ * Claims and returns the deliveries that the job must send; returns null if there are none. Deliveries that must wait, for a digest
+ * or for an earlier message about the same alert, get a new job.
  */
 export async function claimDeliveries(
   app: DeliveryApp,

@@ -43,9 +43,9 @@ test('the message about the end of an alert waits for the one about its opening;
   const ending = pending({ eventId: 1 })
   const other = pending({ eventId: 2 })
   const tests = [pending({ eventId: null, tries: 1, nextMs: 1 }), pending({ eventId: null })]
-  const held = pending({ nextMs: 5_000 })
-  expect(ids(dueDeliveries([failing, ending, other, ...tests, held], 'other', now))).toEqual(
-    ids([other, ...tests.slice(1), held]),
+  const waitingForDigest = pending({ nextMs: 5_000 })
+  expect(ids(dueDeliveries([failing, ending, other, ...tests, waitingForDigest], 'other', now))).toEqual(
+    ids([other, ...tests.slice(1), waitingForDigest]),
   )
   // The delivery's own job may send it before its retry is due.
   expect(ids(dueDeliveries([failing, ending], failing.jobId, now))).toEqual(ids([failing, ending]))

@@ -77,9 +77,9 @@ export function nextBatch<D extends PendingDelivery>(
 }
 
 /** Returns the earlier deliveries of other jobs about the same alerts, which must be sent first. */
-const blockersOf = <D extends PendingDelivery>(held: D[], pending: D[]): D[] =>
+const blockersOf = <D extends PendingDelivery>(blocked: D[], pending: D[]): D[] =>
   pending.filter((earlier) =>
-    held.some(
+    blocked.some(
       ({ id, eventId, jobId }) =>
         eventId !== null && earlier.eventId === eventId && earlier.id < id && earlier.jobId !== jobId,
     ),

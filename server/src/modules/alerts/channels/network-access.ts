@@ -35,7 +35,7 @@ export function isPublicAddress(text: string): boolean {
 
 /** Whether the host of the URL is a private address or localhost. Other names are resolved and checked when connecting. */
 export function isPrivateUrl(url: URL): boolean {
-  const host = bareHost(url.hostname)
+  const host = withoutBrackets(url.hostname)
   return isIP(host) ? !isPublicAddress(host) : /(^|\.)localhost\.?$/.test(host)
 }
 
@@ -58,11 +58,11 @@ export function agentFor({ lookup, allowsPrivate }: NetworkAccess): Agent {
   return new Agent({
     // Node does not call `lookup` for a host that is an IP address.
     connect: (options, done) => {
-      const host = bareHost(options.hostname)
+      const host = withoutBrackets(options.hostname)
       if (isIP(host) && isForbidden(host)) done(new PrivateAddressError(), null)
       else connect(options, done)
     },
   })
 }
 
-const bareHost = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1')
+const withoutBrackets = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1')

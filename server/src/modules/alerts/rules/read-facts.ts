@@ -50,11 +50,11 @@ function orgFactsOf(
   paymentIssues: Awaited<ReturnType<typeof listOrgsWithPaymentIssues>>,
 ): Facts['orgs'] {
   const statuses = new Map(paymentIssues.map(({ orgId, status }) => [orgId, status]))
-  const quotasOf = Map.groupBy(quotas, ({ orgId }) => orgId)
-  const orgIds = new Set([...statuses.keys(), ...quotasOf.keys()])
+  const quotasByOrg = Map.groupBy(quotas, ({ orgId }) => orgId)
+  const orgIds = new Set([...statuses.keys(), ...quotasByOrg.keys()])
   return [...orgIds].map((orgId) => ({
     orgId,
-    facts: { status: statuses.get(orgId) ?? null, quotas: quotasOf.get(orgId) ?? [] },
+    facts: { status: statuses.get(orgId) ?? null, quotas: quotasByOrg.get(orgId) ?? [] },
   }))
 }
 

@@ -24,7 +24,7 @@ export type AccountEvent =
 
 /** Days after the first failure on which a charge is retried: eight times in fourteen days. */
 export const retryDays = [1, 2, 4, 6, 8, 10, 12, 14] as const
-/** The number of days after the first failure after which all versions are hibernated. */
+/** Days from the first failure until all versions are hibernated. */
 export const terminatedAfterDays = 28
 
 /**

@@ -32,7 +32,7 @@ test('spending exceeds the cap by at most 0.5 %, and versions with tags are hibe
         const capUsd = new Big(cap)
         const order = running.map((v) => v.name).toReversed()
         let spentUsd = new Big(0)
-        let stoppedTagged = false
+        let hasStoppedTaggedVersion = false
         const minutes = 720 * 60
         // Checks once a minute, and skips minutes in which no version needs to be hibernated.
         for (let minute = 0; minute < minutes && running.length > 0;) {
@@ -47,8 +47,8 @@ test('spending exceeds the cap by at most 0.5 %, and versions with tags are hibe
             hibernateOrder: order,
           })
           for (const v of toStop) {
-            if (v.hasTags) stoppedTagged = true
-            else expect(stoppedTagged).toBe(false)
+            if (v.hasTags) hasStoppedTaggedVersion = true
+            else expect(hasStoppedTaggedVersion).toBe(false)
           }
           running = running.filter((v) => !toStop.includes(v))
           const safeMinutes = Math.floor(Number(remainingUsd.div(perHourUsd).minus(1).times(60).toFixed(3))) - 1

@@ -21,8 +21,8 @@ export type Span = MeteredResource & { fromMs: number; toMs: number }
 export type ObservedResource = MeteredResource & { sinceMs: number | null }
 
 /**
- * Returns the spans that a reading adds or extends. The last span of a resource that existed since its end is extended to
- * `nowMs`, even across a gap in readings. A new resource has a span from the previous reading at the earliest. Spans of a
+ * Returns the spans that a reading adds or extends. If a resource has existed since the end of its last span, that span is extended
+ * to `nowMs`, even across a gap in readings. The span of a new resource starts at the previous reading at the earliest. Spans of a
  * resource never overlap, even if the clock is set back or a reading is repeated.
  */
 export function extendSpans(

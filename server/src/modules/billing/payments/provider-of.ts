@@ -4,7 +4,7 @@ import type { PaymentProvider } from './provider.ts'
 import { createStripeProvider, type StripeSettings } from './stripe-provider.ts'
 import { createTestProvider } from './test-provider.ts'
 
-/** The keys of the settings, and the secret that signs events. */
+/** Stripe's API keys, and the secret with which Stripe signs events. */
 export type StripeKeys = StripeSettings & { webhookSecret: string }
 
 /** Returns Stripe's keys from the settings; null if none is set. @throws Error when only some of the three are set */

@@ -1,6 +1,6 @@
 import type { PaymentMethod } from '@shoal/contract'
 
-/** Charges customers: Stripe if its keys are set, otherwise the test provider. One suite tests both. */
+/** A service that charges customers: Stripe if its keys are set, otherwise the test provider. One suite tests both. */
 export type PaymentProvider = {
   name: 'stripe' | 'test'
   /** Stripe's key for its form in the browser; null for the test provider, whose form is part of the console. */

@@ -128,7 +128,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     }
   })
 
-  test('concurrent and repeated payments charge once', async () => {
+  test('concurrent payments charge an invoice only once', async () => {
     const org = await t.make.org()
     await saveCard(org, '4242424242424242')
     await addUnpaidInvoice(org, '5')
@@ -172,7 +172,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     await expect(viewer.makeDefaultPaymentMethod({ params })).rejects.toMatchObject({ status: 405 })
   })
 
-  test('replacing a card deletes the old one, unless the new one was not confirmed', async () => {
+  test('replacing a card deletes the old one only if the new one was confirmed', async () => {
     const org = await t.make.org()
     await saveCard(org, '4242424242424242')
     const [old] = await methodsOf(org)

@@ -82,13 +82,13 @@ function drawHeader(
   drawTitle(pdf, 'Invoice', 20)
   pdf.moveDown(0.8)
   const top = pdf.y
-  const facts = [
+  const headerLines = [
     ['Number', number],
     ['Month', `${receipt.month} (UTC)`],
     ['Date', dayOf(closedAt.getTime())],
     ['Status', paidAt ? `Paid on ${dayOf(paidAt.getTime())}` : 'Open'],
   ] as const
-  facts.forEach(([name, value], i) => {
+  headerLines.forEach(([name, value], i) => {
     const y = top + i * lineMetrics.lineHeight
     pdf.fillColor(mutedColor).text(name, margin, y, { lineBreak: false, baseline: -lineMetrics.baseline })
     pdf.fillColor('#000000').text(value, margin + 60, y, { lineBreak: false, baseline: -lineMetrics.baseline })
@@ -97,7 +97,7 @@ function drawHeader(
   const block = { x: middle, width: rightEdge - middle, fonts }
   drawAddress(pdf, 'From', seller, block)
   drawAddress(pdf, 'Bill to', addressOf(customer), block)
-  pdf.y = Math.max(pdf.y, top + facts.length * lineMetrics.lineHeight) + 20
+  pdf.y = Math.max(pdf.y, top + headerLines.length * lineMetrics.lineHeight) + 20
 }
 
 function totalsOf(receipt: Receipt): string[][] {

@@ -85,7 +85,7 @@ function drawDecimal(pdf: Pdf, text: string, pointX: number, y: number): void {
   if (fraction !== undefined) pdf.text(`.${fraction}`, pointX, y, { lineBreak: false, baseline })
 }
 
-/** x of the decimal point in each column, such that the longest fraction ends at the column's right edge. */
+/** Returns the x of the decimal point in each column, such that the longest fraction ends at the column's right edge. */
 export function decimalPointsOf(
   pdf: Pdf,
   columns: readonly PdfColumn[],

@@ -48,13 +48,14 @@ export function rateMonth(book: PriceBook, month: string, usage: readonly DayUsa
     const price = priceOf(listAt(book, Date.parse(row.day)), row.type)
     const key = `${row.type} ${row.squidId} ${price.dollars.toFixed()}`
     const group = groups.get(key) ?? { ...row, price, quantity: 0n, included: 0n }
-    const free = row.type !== 'rpc' ? 0n : row.quantity < remainingIncluded ? row.quantity : remainingIncluded
-    remainingIncluded -= free
+    const includedRequests =
+      row.type !== 'rpc' ? 0n : row.quantity < remainingIncluded ? row.quantity : remainingIncluded
+    remainingIncluded -= includedRequests
     groups.set(key, {
       ...group,
       squidName: row.squidName ?? group.squidName,
       quantity: group.quantity + row.quantity,
-      included: group.included + free,
+      included: group.included + includedRequests,
     })
   }
   return [...groups.values()].map(lineOf)

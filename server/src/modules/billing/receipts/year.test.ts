@@ -98,7 +98,7 @@ const pricesFromApril: Record<string, bigint> = {
 }
 const firstHourOfApril = (31 + 28 + 31) * 24
 
-/** Calculates the net amount and the tax of a receipt in cents, independently: hour by hour, in integers, rounded once each. */
+/** Calculates the net amount and the tax of a receipt in cents without the tested code: hour by hour, in integers, each rounded once. */
 function expectedCents(
   lifetimes: Lifetime[],
   calls: Calls[],
@@ -108,17 +108,17 @@ function expectedCents(
   isSwiss: boolean,
 ) {
   // Thousandths of a dollar times 720, so that hourly shares of monthly prices stay integers.
-  let milli720 = 0n
+  let milliDollarsTimes720 = 0n
   for (const lifetime of lifetimes)
     for (let hour = Math.max(lifetime.fromHour, fromHour); hour < Math.min(lifetime.toHour, toHour); hour++) {
       const price = (hour < firstHourOfApril ? pricesBeforeApril : pricesFromApril)[lifetime.type] ?? 0n
-      milli720 += lifetime.type === 'storage' ? price * BigInt(lifetime.size) : price * 720n
+      milliDollarsTimes720 += lifetime.type === 'storage' ? price * BigInt(lifetime.size) : price * 720n
     }
   const requests = calls.filter((c) => c.hour >= fromHour && c.hour < toHour).reduce((sum, c) => sum + c.requests, 0)
   const billed = BigInt(Math.max(0, requests - 2_000_000))
   // `gross / scale` is the amount in dollars. A million requests cost two dollars.
   const scale = 720n * 1000n * 1_000_000n
-  const gross = milli720 * 1_000_000n + billed * 2n * 720n * 1000n
+  const gross = milliDollarsTimes720 * 1_000_000n + billed * 2n * 720n * 1000n
   const net = divideHalfUp(gross * (100n - discount) * 100n, scale * 100n)
   const tax = isSwiss ? divideHalfUp(net * 81n, 1000n) : 0n
   return { net, tax }

@@ -48,8 +48,9 @@ export async function startStripeServer(webhookSecret: string): Promise<StripeSe
     if (method === 'GET') {
       const object = objects.get(id)
       if (!object) return notFound
-      const method = objects.get(String(object['payment_method']))
-      return { status: 200, body: kind === 'setup_intents' && method ? { ...object, payment_method: method } : object }
+      const paymentMethod = objects.get(String(object['payment_method']))
+      const isExpanded = kind === 'setup_intents' && paymentMethod !== undefined
+      return { status: 200, body: isExpanded ? { ...object, payment_method: paymentMethod } : object }
     }
     if (action === 'detach') return objects.delete(id) ? { status: 200, body: { id } } : notFound
     if (kind === 'customers')

@@ -52,7 +52,7 @@ export async function exportDatabase(app: App, { squidId, reference, signal }: E
   )
   if ('problem' in opened) throw refuse(...refusals[opened.problem])
   const { connection } = opened
-  const header = `-- The database of ${reference} on ${app.clock.now().toISOString()}. Into an empty one: gunzip -c <file> | psql <url>`
+  const header = `-- The database of ${reference} on ${app.clock.now().toISOString()}. Restore into an empty database: gunzip -c <file> | psql <url>`
   const script = Readable.from(scriptOf(connection, header), { objectMode: false })
   const compressed = createGzip()
   const stopSignal = AbortSignal.any([signal, AbortSignal.timeout(maxExportMs)])

@@ -124,7 +124,7 @@ const isOfExtension = (oid: string, catalog: string) =>
   `exists (select from pg_depend d where d.classid = '${catalog}'::regclass and d.objid = ${oid} and d.deptype = 'e')`
 
 async function accessOf(client: Client, database: string, role: string, logins: string[]): Promise<AccessWhileFull> {
-  const { rows } = await client.query<{ isOpen: boolean; hasCode: boolean }>(
+  const { rows } = await client.query<{ hasOtherWriters: boolean; hasCode: boolean }>(
     `with own as (select oid from pg_roles where rolname = $2),
      schemas as (select * from pg_namespace where ${userSchemas}),
      relations as (select c.* from pg_class c join schemas on schemas.oid = c.relnamespace),
@@ -141,13 +141,13 @@ async function accessOf(client: Client, database: string, role: string, logins: 
        or exists (select from pg_auth_members m join own on own.oid = m.roleid
          where m.member <> (select oid from pg_roles where rolname = current_user)
            and not m.member = any(select oid from pg_roles where rolname = any($3::text[])))
-     ) as "isOpen",
+     ) as "hasOtherWriters",
      (exists (select from functions)
        or exists (select from pg_rewrite w join relations r on r.oid = w.ev_class where w.rulename <> '_RETURN')
      ) as "hasCode"`,
     [database, role, logins],
   )
-  if (rows[0]?.isOpen !== false) return 'none'
+  if (rows[0]?.hasOtherWriters !== false) return 'none'
   return rows[0].hasCode ? 'read' : 'free'
 }
 

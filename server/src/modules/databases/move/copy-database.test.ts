@@ -260,5 +260,5 @@ test('a move is refused to the same server, to one without room, and to an unkno
   second.addTo(t.app, { second: { cluster: t.app.database } })
   await expect(moves.check(t.app, id, 'second')).rejects.toThrow('"main" and "second" are the same Postgres server')
   second.addTo(t.app, { second: { room: 0 } })
-  await expect(moves.check(t.app, id, 'second')).rejects.toThrow('shoal_room for 0 databases')
+  await expect(moves.check(t.app, id, 'second')).rejects.toThrow('its shoal_room is 0')
 })

@@ -42,7 +42,7 @@ export async function copyDatabase(
   source: Place,
   target: Place,
   { signal, onProgress }: { signal: AbortSignal; onProgress: CopyProgress },
-): Promise<{ held: HeldSnapshot; copied: Copied }> {
+): Promise<{ heldSnapshot: HeldSnapshot; copied: Copied }> {
   await using cleanup = new AsyncDisposableStack()
   const open = async (place: Place) => {
     const client = await connectAsOwner(place)
@@ -56,15 +56,15 @@ export async function copyDatabase(
     signal.throwIfAborted()
     return client
   }
-  const held = await holdSnapshot(source.cluster, source.database)
+  const heldSnapshot = await holdSnapshot(source.cluster, source.database)
   const releaseOnFailure = cleanup.use(new AsyncDisposableStack())
-  releaseOnFailure.defer(held.release)
+  releaseOnFailure.defer(heldSnapshot.release)
   const from = await open(source)
   const to = await open(target)
-  await beginReading(from, held.snapshot)
+  await beginReading(from, heldSnapshot.snapshot)
   const { readRole } = source
   const tables = await listCopiedTables(from)
-  const unlocked = tables.find(({ name }) => !held.tables.has(name))
+  const unlocked = tables.find(({ name }) => !heldSnapshot.tables.has(name))
   if (unlocked) throw new CopyDiffers(`The table ${unlocked.name} was created while the copy began`)
   const definitions = await readDefinitions(from, readRole)
   await beginLoading(to)
@@ -80,7 +80,7 @@ export async function copyDatabase(
   const all = [...definitions.beforeRows, ...definitions.afterRows, ...definitions.access]
   const copy = await readDefinitions(to, readRole)
   const different = differences(all, [...copy.beforeRows, ...copy.afterRows, ...copy.access])
-  if (different.length > 0) throw new CopyDiffers(`The copy differs: ${listed(different)}`)
+  if (different.length > 0) throw new CopyDiffers(`The copy differs: ${joinNames(different)}`)
   let rows = 0
   for (const { name } of tables) {
     const [one, other] = await Promise.all([sumTable(from, name), sumTable(to, name)])
@@ -89,7 +89,7 @@ export async function copyDatabase(
     rows += Number(one.rows)
   }
   releaseOnFailure.move()
-  return { held, copied: { tables: tables.length, rows, bytes } }
+  return { heldSnapshot, copied: { tables: tables.length, rows, bytes } }
 }
 
 /** Returns the names of objects that only one side has, or that differ. */
@@ -102,7 +102,7 @@ export function differences(one: Definition[], other: Definition[]): string[] {
 const maxListed = 20
 
 /** Joins up to 20 distinct names for a message, and adds the number of the others. */
-export const listed = (names: string[]): string => {
+export const joinNames = (names: string[]): string => {
   const distinct = [...new Set(names)]
   const more = distinct.length - maxListed
   return `${distinct.slice(0, maxListed).join(', ')}${more > 0 ? `, and ${more} more` : ''}`

@@ -32,7 +32,7 @@ export async function listCopiedTables(client: Client): Promise<CopiedTable[]> {
   return rows
 }
 
-/** A snapshot of a database whose tables no program can write to while it is held. */
+/** A snapshot of a database. Until its release, no program can write to the tables of the database. */
 export type HeldSnapshot = {
   /** The id for `set transaction snapshot` of other connections. */
   snapshot: string
@@ -52,7 +52,7 @@ export type HeldSnapshot = {
 export async function holdSnapshot(cluster: Database, database: string): Promise<HeldSnapshot> {
   const client = await connectToTenant(cluster, { database, applicationName: 'shoal move' })
   try {
-    // If the host of this process vanishes, Postgres must release the lock in minutes.
+    // If the host of this process vanishes, Postgres must release the lock within minutes.
     await client.query('set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3')
     const tables = (await listCopiedTables(client)).map(({ name }) => name)
     await client.query('begin isolation level repeatable read')
@@ -72,14 +72,14 @@ export async function holdSnapshot(cluster: Database, database: string): Promise
   }
 }
 
-/** Makes texts of values independent of the server's settings, and begins a transaction that reads. */
+/** Makes the text form of values independent of the server's settings, and begins a transaction that reads. */
 export async function beginReading(client: Client, snapshot?: string): Promise<void> {
   await client.query(`set timezone = 'UTC'; set lc_monetary = 'C'`)
   await client.query('begin isolation level repeatable read read only')
   if (snapshot !== undefined) await client.query(`set transaction snapshot '${snapshot}'`)
 }
 
-/** Makes texts of values independent of the server's settings, and begins a transaction that writes the copy. */
+/** Makes the text form of values independent of the server's settings, and begins a transaction that writes the copy. */
 export async function beginLoading(client: Client): Promise<void> {
   // Functions may refer to tables that do not exist yet.
   await client.query(`set timezone = 'UTC'; set lc_monetary = 'C'; set check_function_bodies = off`)
@@ -96,7 +96,7 @@ export async function analyze(client: Client): Promise<void> {
   await client.query('analyze')
 }
 
-/** Codes of errors because of an object that does not exist yet, or a materialized view without content. */
+/** Codes of errors caused by an object that does not exist yet, or by a materialized view without content. */
 const missingObjectCodes = new Set(['42P01', '42704', '42883', '42703', '3F000', '55000'])
 
 /**

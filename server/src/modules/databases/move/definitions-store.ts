@@ -102,7 +102,7 @@ const indexesOf = (kind: string) => `select i.indexrelid::regclass::text as name
   where c.relkind = '${kind}' and ${inUserSchema} and ${isNotOfExtension('pg_class', 'c.oid')}
     and not exists (select from pg_constraint k where k.conindid = i.indexrelid and k.contype in ('p', 'u', 'x'))`
 
-/** The definitions that a copy of some of the rows also has. */
+/** The definitions that can be applied even to a copy of only some of the rows. */
 const keysAndIndexes: Query[] = [
   { kind: 'constraint', sql: constraintsOf(`'p', 'u', 'x', 'c'`) },
   { kind: 'index', sql: indexesOf('r') },
@@ -240,7 +240,7 @@ export async function readDefinitions(client: Client, readRole: string): Promise
   }
 }
 
-/** Reads only the definitions that a copy of some of the rows can have. */
+/** Reads the definitions that can be applied to a copy of only some of the rows. */
 export async function readSampleDefinitions(client: Client): Promise<Definitions> {
   return {
     beforeRows: await runQueries(client, beforeRows),

@@ -33,8 +33,8 @@ type MoveEstimate = {
 const maxSampleBytes = 32 * 2 ** 20
 
 /**
- * Copies some rows of each table into a scratch database on the target, builds its keys and indexes and compares it, as a move does, and
- * computes how long the move of all rows takes at this rate. Stops no program.
+ * Copies some rows of each table into a scratch database on the target, and builds keys, indexes and checksums there, as a move does.
+ * Computes how long the move of all rows takes at this rate. Stops no program.
  */
 export async function estimateMove(app: App, row: SquidDatabaseRow, server: string): Promise<MoveEstimate> {
   const { cluster } = app.databaseHosts.get(server)
@@ -73,7 +73,7 @@ async function measure(from: Client, to: Client): Promise<MoveEstimate> {
   }
   await applyDefinitions(to, definitions.afterRows)
   await commit(to)
-  // A move computes the checksums of both sides concurrently.
+  // A move computes the checksums of both sides concurrently, so the time for one side is enough.
   for (const { name } of tables) await sumTable(to, name)
   const rowsMs = performance.now() - rowsStartedMs
   const sampleBytes = (await listCopiedTables(to)).reduce((sum, table) => sum + table.bytes, 0)

@@ -1,7 +1,12 @@
 import type { App } from '../../../app.ts'
 import type { Db } from '../../../db/database.ts'
 import { limitConnectionsOf } from '../connections.ts'
-import { clusterFacts, selectAllDatabases, selectSquidDatabase, type SquidDatabaseRow } from '../database-store.ts'
+import {
+  readServerSettings,
+  selectAllDatabases,
+  selectSquidDatabase,
+  type SquidDatabaseRow,
+} from '../database-store.ts'
 import { copyDatabase, CopyDiffers, type Copied, type CopyProgress } from './copy-database.ts'
 import { estimateMove } from './estimate-move.ts'
 import { saveMovingTo, saveServer } from './move-store.ts'
@@ -21,7 +26,7 @@ export type MovingDatabase = {
 
 /**
  * Copies the database to another server. Until `switchTo`, the version's row names the source; new programs that are composed in the
- * meantime use the target. The caller has stopped the processors.
+ * meantime use the target. The caller must have stopped the processors.
  */
 async function copy(
   app: App,
@@ -33,17 +38,17 @@ async function copy(
   await checkMove(app, row, server)
   await createTarget(app, row, server)
   await limitConnectionsOf(app, app.databaseHosts.get(server))
-  const { held, copied } = await copyDatabase(placeOf(app, row, row.server), placeOf(app, row, server), options)
+  const { heldSnapshot, copied } = await copyDatabase(placeOf(app, row, row.server), placeOf(app, row, server), options)
   return {
     copied,
     switchTo: async (tx) => {
       const target = app.databaseHosts.get(server)
       await checkRoom(app, tx, row, target)
-      const { version } = await clusterFacts(target.cluster)
-      await held.check()
+      const { version } = await readServerSettings(target.cluster)
+      await heldSnapshot.check()
       await saveServer(tx, squidId, { server, version })
     },
-    release: held.release,
+    release: heldSnapshot.release,
   }
 }
 

@@ -2,31 +2,31 @@ import type { App } from '../../../app.ts'
 import type { Db } from '../../../db/database.ts'
 import type { DatabaseHost } from '../../../db/database-hosts.ts'
 import { capacityOf, checkConnections } from '../connections.ts'
-import { lockConnectionLimits, selectConnectionUsers } from '../connections-store.ts'
+import { lockConnectionLimits, selectConnectionUsers, usersOn } from '../connections-store.ts'
 import {
-  clusterFacts,
-  countByServer,
   dropDatabaseAndRoles,
   ensureOwnedDatabase,
   ensureRole,
   namesWithPrefix,
+  readServerSettings,
   setRoleSettings,
   type SquidDatabaseRow,
 } from '../database-store.ts'
 import { isLoginRole } from '../logins-store.ts'
 import { ownerWhileFull } from '../measuring/writers-store.ts'
 import { ownerPasswordOf, readerPasswordOf } from '../passwords.ts'
-import { connectAsOwner, listed, type Place } from './copy-database.ts'
+import { connectAsOwner, joinNames, type Place } from './copy-database.ts'
 import { isSameServer } from './copy-store.ts'
 import { readRoleSettings } from './move-store.ts'
 import { listExtensions, listUnsupported, missingExtensions } from './unsupported-store.ts'
+import { countPlacesByServer } from './move-store.ts'
 
 /** The database cannot be moved. The message says why and what to do; nothing was changed. */
 export class MoveRefused extends Error {
   override name = 'MoveRefused'
 }
 
-/** Returns where the version's database, or its copy, is on the server. */
+/** Returns the version's database, or its copy, on the server. */
 export const placeOf = (app: App, row: SquidDatabaseRow, server: string): Place => ({
   cluster: app.databaseHosts.get(server).cluster,
   database: row.database,
@@ -45,7 +45,7 @@ export async function checkMove(app: App, row: SquidDatabaseRow, server: string)
   if (server === row.server) throw new MoveRefused(`The database is on the server "${server}" already.`)
   if (await isSameServer(source.cluster, target.cluster))
     throw new MoveRefused(`"${row.server}" and "${server}" are the same Postgres server.`)
-  const [from, to] = [await clusterFacts(source.cluster), await clusterFacts(target.cluster)]
+  const [from, to] = [await readServerSettings(source.cluster), await readServerSettings(target.cluster)]
   if (Number(to.version) < Number(from.version))
     throw new MoveRefused(
       `"${server}" runs Postgres ${to.version}, which is older than Postgres ${from.version} of "${row.server}".`,
@@ -58,11 +58,11 @@ export async function checkMove(app: App, row: SquidDatabaseRow, server: string)
   try {
     const unsupported = await listUnsupported(client, row.role, row.readRole)
     if (unsupported.length > 0)
-      throw new MoveRefused(`The database has objects that cannot be copied: ${listed(unsupported)}.`)
+      throw new MoveRefused(`The database has objects that cannot be copied: ${joinNames(unsupported)}.`)
     const missing = await missingExtensions(target.cluster.pool, await listExtensions(client))
     if (missing.length > 0) {
       const names = missing.map(({ name, version }) => `${name} ${version}`)
-      throw new MoveRefused(`"${server}" does not have these extensions of the database: ${listed(names)}.`)
+      throw new MoveRefused(`"${server}" does not have these extensions of the database: ${joinNames(names)}.`)
     }
   } finally {
     await client.end()
@@ -79,9 +79,11 @@ export async function checkRoom(app: App, tx: Db, row: SquidDatabaseRow, target:
   await lockConnectionLimits(tx)
   const users = await selectConnectionUsers(tx)
   const own = users.find(({ squidId }) => squidId === row.squidId)
-  const others = users.filter(({ server, squidId }) => server === target.name && squidId !== row.squidId)
-  if (target.room !== null && ((await countByServer(tx)).get(target.name) ?? 0) >= target.room)
-    throw new MoveRefused(`"${target.name}" has shoal_room for ${target.room} databases, which it has already.`)
+  const others = usersOn(users, target.name).filter(({ squidId }) => squidId !== row.squidId)
+  const places = (await countPlacesByServer(tx)).get(target.name) ?? 0
+  const otherPlaces = own?.movingTo === target.name ? places - 1 : places
+  if (target.room !== null && otherPlaces >= target.room)
+    throw new MoveRefused(`"${target.name}" has no room for another database: its shoal_room is ${target.room}.`)
   if (own) checkConnections({ ...own, server: target.name }, limits, others)
 }
 
@@ -110,8 +112,8 @@ export async function createTarget(app: App, row: SquidDatabaseRow, server: stri
 const minCopyConnections = 2
 
 /**
- * Drops the copy that a move left on a server: the version's database and roles there, although its row names another server. Does
- * nothing if both names are addresses of one server.
+ * Drops the copy that a move left on a server: the version's database and roles there. Does nothing if the row names this server, or
+ * another address of it.
  * @throws DatabaseUnavailable if one of the servers does not respond
  */
 export async function eraseCopy(app: App, row: SquidDatabaseRow, server: string): Promise<void> {

@@ -100,7 +100,10 @@ function createHostWatch(app: App, { cluster }: DatabaseHost, options: { graceMs
     // Adds only one line per role and round, so that many sessions do not fill the log of a version.
     const notices = [...Map.groupBy(messages, ({ role }) => role).values()].flatMap(([first, ...others]) => {
       if (!first) return []
-      const more = others.length > 0 ? ` The same applied to ${others.length} more sessions of the same user.` : ''
+      const more =
+        others.length > 0
+          ? ` The same applied to ${others.length === 1 ? 'one more session' : `${others.length} more sessions`} of the same user.`
+          : ''
       return [{ squidId: first.squidId, at, container: 'db', message: `${first.message}${more}` }]
     })
     for (const notice of notices)

@@ -27,7 +27,7 @@ export const moveDatabase: Step = {
   run: async (context) => {
     const { app } = context
     const { move } = context.deployment.notes
-    if (!move) throw new Error('A move needs its servers')
+    if (!move) throw new Error('The notes of this deployment contain no move')
     const squid = await context.squid()
     if (context.deployment.notes.rollout !== 'switched')
       try {

@@ -7,7 +7,7 @@ import { contextsOf, placeholderAddons } from '../addons.ts'
 import { recordFiles } from '../changes.ts'
 import { DeployFailure } from '../failure.ts'
 import { otherOrgRefusal } from '../one-org.ts'
-import { checkDiskForBuild, checkEnvironments, checkPlan, computeRefusal } from '../requirements.ts'
+import { checkDiskForBuild, checkEnvironments, checkPlan, programsRefusal } from '../requirements.ts'
 import { sanitizeForJsonb } from '../storable.ts'
 import type { Step, StepContext } from '../step.ts'
 import { updateClaimed } from '../claim-store.ts'
@@ -55,7 +55,8 @@ const archiveMissing = () =>
   new DeployFailure('REQUIRED_SOURCE_FILE_MISSED', 'The archive no longer exists. Please deploy again.')
 
 /**
- * Unpacks the deployment's archive into a new tree, and returns what it contains. While the store of archives is unavailable, waits until the step's deadline.
+ * Unpacks the deployment's archive into a new tree, and returns what it contains. While the artifact store is unavailable, waits until the
+ * step's deadline.
  * @throws DeployFailure, BuildFailure
  */
 export async function unpackUpload(context: StepContext) {
@@ -89,7 +90,7 @@ export const treeKey = (deploymentId: number): string => `d${deploymentId}`
 /** Checks again, because the organization and the host may have changed while the deployment was queued. */
 async function checkOrgMayDeploy({ app, org }: StepContext): Promise<void> {
   const payer = await selectOrg(app.db, org.id)
-  const reason = payer ? computeRefusal(payer, app.config) : 'The organization no longer exists.'
+  const reason = payer ? programsRefusal(payer, app.config) : 'The organization no longer exists.'
   if (reason) throw new DeployFailure('PERMISSIONS', reason)
   const otherOrgReason = await otherOrgRefusal(app.db, org.id)
   if (otherOrgReason) throw new DeployFailure('REQUIREMENTS', otherOrgReason)

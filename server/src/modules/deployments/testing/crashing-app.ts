@@ -8,7 +8,7 @@ import { singleHost } from '../../../db/database-hosts.ts'
 /** The point at which a worker dies: just before or just after its write number `call`, counted from 1. */
 export type KillPoint = { call: number; when: 'before' | 'after' }
 
-/** The app of a worker that is killed, and functions to observe and complete its death. */
+/** The app of a worker that is killed, and functions to wait for the kill and to close the worker's connections. */
 export type CrashingApp = {
   app: WorkerApp
   isDead: () => boolean

@@ -2,7 +2,7 @@ import { BEHAVIOUR_VARIABLE, type SimBehaviour, type SimBuild } from '@shoal/run
 
 /** A squid of a test: how its build and its programs behave, and what its manifest contains. */
 export type TestSquid = {
-  /** The behaviour of `init`, and below of the api and the processors; by default healthy. Null: the squid has no such program. */
+  /** The behaviour of this program, as for the next two fields. Default: healthy. Null: the squid has no such program. */
   init?: SimBehaviour | null
   api?: SimBehaviour | null
   processors?: Record<string, SimBehaviour>

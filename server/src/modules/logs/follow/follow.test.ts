@@ -54,7 +54,7 @@ const messages = (follower: Follower) =>
   follower.entries.map(({ payload }) => (typeof payload === 'string' ? payload : payload['msg']))
 
 test('a line reaches every follower within half a second, even in another process', async () => {
-  // Each object has its own listening connection.
+  // Each `Database` object has its own listening connection.
   const database = { ...t.app.database }
   const other = await createHttpApp({ ...t.app, database, logsDatabase: database })
   try {

@@ -10,7 +10,7 @@ type TailSource = (query: PartQuery) => Promise<{ lines: StoredLine[]; hasMore: 
 
 /** The newest lines of one version in memory, shared by all followers in this process. */
 export type Tail = {
-  /** The number of the oldest line in memory: a follower that has not reached it has missed lines. */
+  /** The number of the oldest line in memory: a follower that has not received all lines before it has missed some. */
   readonly firstSeq: number
   /** The number of the newest line. */
   readonly lastSeq: number

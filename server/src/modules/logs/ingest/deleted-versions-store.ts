@@ -5,10 +5,10 @@ import type { Db } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
 
 /**
- * Deletes the rows of deleted versions; their lines are dropped with their days. Returns the ids of these versions. `db` is the
- * database of the control plane.
+ * Deletes the streams, drops and blocks of deleted versions; their lines are dropped with their days. Returns the ids of these
+ * versions. `db` is the database of the control plane.
  */
-export async function deleteLinesOfDeletedSquids(client: ClientBase, db: Db): Promise<number[]> {
+export async function deleteStreamsOfDeletedSquids(client: ClientBase, db: Db): Promise<number[]> {
   // Read before the versions: a version exists before it has lines.
   const streams = await client.query<{ squidId: number }>('select squid_id as "squidId" from log_streams')
   const ids = streams.rows.map(({ squidId }) => squidId)

@@ -48,7 +48,7 @@ export type Drops = {
 
 /**
  * Collects dropped lines until they are reported.
- * @param stored - the lines that an earlier worker did not report, and what it reported about quotas
+ * @param stored - the dropped lines that earlier workers did not report, and the days on which they reported used-up quotas
  */
 export function createDrops(
   stored: { pending: PendingDrop[]; quotaReportedOn: ReadonlyMap<number, string> },
@@ -136,7 +136,8 @@ export function lineOfLoss({ workload, container, from, to, isCertain }: LogLoss
   const when = from ? `between ${timeOf(from)} and ${timeOf(to)} UTC` : `before ${timeOf(to)} UTC`
   const msg = `Lines written ${when} ${isCertain ? 'were lost' : 'may be missing'}: their host deleted them before they could be collected`
   const text = JSON.stringify({ level: 'WARNING', time: nowMs, ns: 'shoal', msg })
-  // The line has its own generation, because times never decrease among the lines of one container of a generation.
+  // Generation 0 separates the line from those that the container wrote: times never decrease among the lines of one container
+  // of a generation.
   return {
     workload: workloadIdOf(squidOf(workload) ?? 0, 0),
     container,

@@ -162,7 +162,7 @@ export async function notifyFollowers(client: ClientBase, squidIds: number[]): P
     await client.query('select pg_notify($1, $2)', [logsChannel, squidIds.slice(i, i + perNotification).join(',')])
 }
 
-/** A line as its block is summarized from it. `text`: the text that searches match. */
+/** The values of a line from which its block is summarized. `text`: the text that searches match. */
 export type LineOfBlock = { atMs: number; level: number; container: string; text: string }
 
 /** Returns the lines of a block, in no particular order. */

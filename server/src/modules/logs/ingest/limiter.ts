@@ -169,7 +169,10 @@ export function createLimiter(limits: LogLimits, clock: Clock, stored: StoredUsa
   }
 }
 
-/** The rate does not apply to a backlog: its lines may have been written long before they are read. */
+/**
+ * Returns the limit that the next line exceeds; null if none. Rates do not apply to a backlog: its lines may have been written
+ * long before they are read.
+ */
 function exceededLimit(
   state: State,
   org: State | null,

@@ -116,7 +116,7 @@ describe('a version that writes more than its rate', () => {
     expect(other.id).not.toBe(squid.id)
   })
 
-  test('has the report in the log of every container, for followers, and in downloads', async () => {
+  test('has the report in the log of every container, and in downloads', async () => {
     await write(numbers(200))
     clock.advance(3_000)
     const [report] = await until(async () => {
@@ -227,7 +227,7 @@ test('lines that squids wrote while no worker ran are all stored', async () => {
 
 test('the metrics count stored and dropped lines', async () => {
   await write(numbers(200))
-  // The metrics page is served by a role other than the worker, which has its own `App`.
+  // The role that serves the metrics page has another `App` object than the worker.
   const metrics = () => metricsRegistry({ ...t.app }).metrics()
   const dropped = /^shoal_log_lines_dropped_total\{limit="linesPerSecond"\} 100$/m
   // Dropped lines count immediately and only once, although the log reports them later.

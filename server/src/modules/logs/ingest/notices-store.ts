@@ -17,7 +17,7 @@ export async function readNotices(client: ClientBase, db: Db, limit: number): Pr
   return rows
 }
 
-/** Records in the transaction that stores their lines that these notices are stored. */
+/** Records that these notices are stored. Must run in the transaction that stores their lines. */
 export async function recordStoredNotices(client: ClientBase, ids: number[]): Promise<void> {
   await client.query('insert into log_notices (id) select unnest($1::bigint[])', [ids])
 }

@@ -64,14 +64,14 @@ const makeSquid = async (of: TestOrg, name: string) => {
   return squid
 }
 
-/** Restarts the container of a version so that it prints these lines. Resolves when they are stored or dropped. */
+/** Restarts the container of a version so that it prints `count` lines. Resolves when they are stored or dropped. */
 const write = async (squid: SquidRow, count: number) => {
   await runtime.apply(workloadOf(squid, [specOf('eth', 3000, { print: lines(count) })]))
   const name = `marker-${batches}`
   await makeSquid(neighbour, name)
 }
 
-const ofOrg =
+const orgQuotaReport =
   /^[\d,]+ lines? dropped between [\d:]{8} and [\d:]{8} UTC: more than 300 KB a day in all logs of the organization\. Further lines are dropped until 00:00 UTC$/
 
 test('the versions of an organization share a daily quota, and each log reports when it is used up', async () => {
@@ -82,7 +82,7 @@ test('the versions of an organization share a daily quota, and each log reports 
   await write(three, 50)
   expect(await written(org, 'three')).toBe(1)
   clock.advance(3_000)
-  await until(async () => expect(await reports(org, 'three')).toEqual([expect.stringMatching(ofOrg)]))
+  await until(async () => expect(await reports(org, 'three')).toEqual([expect.stringMatching(orgQuotaReport)]))
 
   // The version's own quota is smaller, and the report names it.
   const other = await makeSquid(neighbour, 'other')
@@ -145,7 +145,7 @@ describe('the rate of an organization', () => {
     await print(two, shortLines(60))
     await print(other, shortLines(60))
     expect([await written(org, 'one'), await written(neighbour, 'other')]).toEqual([61, 61])
-    // The lines at the starts count too, unless the squids wrote them before the worker read.
+    // The lines that squids print at their start count, too, unless the squids wrote them before the worker started to read.
     const stored = await written(org, 'two')
     expect(stored).toBeGreaterThanOrEqual(1 + 38)
     expect(stored).toBeLessThanOrEqual(1 + 40)

@@ -1,4 +1,4 @@
-/** A version or organization that was quiet may write a burst of as many lines as its rate allows in this time. */
+/** After a pause, a version or organization may write a burst of as many lines and bytes as its rate allows in this time. */
 const burstSeconds = 10
 
 /** Limits bytes and lines per second. `take` counts admitted lines. */
@@ -19,7 +19,7 @@ export function createRateLimit(bytesPerSecond: number, linesPerSecond: number, 
 
 type Bucket = { isEmpty: (nowMs: number) => boolean; take: (amount: number) => void }
 
-/** A token bucket. `take` may overdraw it, so that a line that is larger than the burst is not dropped forever. */
+/** A token bucket. `take` may overdraw it, so that lines larger than its capacity can be stored, too. */
 function createBucket(perSecond: number, createdMs: number): Bucket {
   if (perSecond === Infinity) return { isEmpty: () => false, take: () => undefined }
   const capacity = perSecond * burstSeconds

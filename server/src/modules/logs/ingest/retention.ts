@@ -1,7 +1,7 @@
 import type { App } from '../../../app.ts'
 import { dayOf, days } from '../../../clock.ts'
 import { ensureDayPartition } from '../../../db/day-partitions.ts'
-import { deleteLinesOfDeletedSquids } from './deleted-versions-store.ts'
+import { deleteStreamsOfDeletedSquids } from './deleted-versions-store.ts'
 import { dropLinesBefore } from './ingest-store.ts'
 import { deleteOrgUsageBefore } from './usage-store.ts'
 
@@ -19,7 +19,7 @@ export async function rotateDayPartitions(
     for (const day of [dayOf(now), dayOf(now + days(1))]) await ensureDayPartition(client, 'log_lines', day)
     await dropLinesBefore(client, oldestDay(app))
     await deleteOrgUsageBefore(client, dayOf(now))
-    return await deleteLinesOfDeletedSquids(client, app.db)
+    return await deleteStreamsOfDeletedSquids(client, app.db)
   } finally {
     client.release()
   }

@@ -27,7 +27,7 @@ export async function prepareLogsDatabase(app: LogsApp, client: ClientBase): Pro
     await stopLogsInControlPlane(source, owner.id)
     // Nothing changes the state in the control plane any more.
     if (!owner.isAdopted) await copyStateToSeparateDatabase(source, client)
-    // The database may not have responded when the servers started.
+    // `requireLogsDatabase` skips this if the database does not respond when a server starts.
     await deleteLinesOfLaterSquids(app.logsDatabase.pool, app.db)
   } finally {
     source.release()

@@ -33,8 +33,8 @@ export async function readLinesOf(client: ClientBase, squidId: number, ranges: S
 }
 
 /**
- * Deletes the blocks of a version and its row, in one transaction: until then, the database has its whole history up to its last
- * line. Its lines are dropped with the table, which is faster.
+ * Deletes the blocks of a version and its row, in one transaction: until then, the database has the version's whole history up to its
+ * last line. `deleteMoved` drops the lines of all versions, which is faster.
  */
 export async function deleteVersion(client: ClientBase, squidId: number): Promise<void> {
   await inTransaction(client, async () => {
@@ -43,7 +43,7 @@ export async function deleteVersion(client: ClientBase, squidId: number): Promis
   })
 }
 
-/** Drops the lines of all days, and deletes the rest of what was moved. */
+/** Drops the lines of all days, and deletes all other rows that were moved. */
 export async function deleteMoved(client: ClientBase): Promise<void> {
   await dropDayPartitionsBefore(client, 'log_lines', '9999-12-31')
   for (const table of ['log_blocks', 'log_cursors', 'log_org_usage', 'log_drops', 'log_notices'])

@@ -8,14 +8,14 @@ import { deleteLinesOfLaterSquids } from '../ingest/deleted-versions-store.ts'
 import { findMove, inspectDatabase } from './state-store.ts'
 
 /**
- * Thrown when SHOAL_LOGS_DATABASE_URL names the wrong database, or none although the logs are in one. The message says
- * how to correct it.
+ * Thrown when SHOAL_LOGS_DATABASE_URL names the wrong database, or is not set although the logs are in a separate database. The
+ * message says how to correct it.
  */
 export class WrongLogsDatabase extends Error {
   override name = 'WrongLogsDatabase'
 }
 
-/** Returns the database of log lines: its own one if SHOAL_LOGS_DATABASE_URL is set. Connects on first use. */
+/** Returns the database of log lines: a separate one if SHOAL_LOGS_DATABASE_URL is set. Connects on first use. */
 export const openLogsDatabase = (
   { SHOAL_LOGS_DATABASE_URL: url }: Pick<Config, 'SHOAL_LOGS_DATABASE_URL'>,
   database: Database,
@@ -61,8 +61,8 @@ export async function verifyLogsDatabase(app: LogsApp): Promise<void> {
 }
 
 /**
- * Verifies the database of logs before a server starts, and deletes lines that a restored control plane does not know. A server starts
- * while the database does not respond.
+ * Verifies the database of logs before a server starts, and deletes the lines of versions that a restored control plane does not have.
+ * If the database does not respond, the server starts without this.
  * @throws WrongLogsDatabase
  */
 export async function requireLogsDatabase(app: LogsApp & Pick<App, 'log'>): Promise<void> {

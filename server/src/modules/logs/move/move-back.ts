@@ -36,7 +36,7 @@ export async function moveLogsBack(app: App): Promise<{ versions: number }> {
     await deleteOwner(source)
     return { versions: squidIds.length }
   } finally {
-    // Ends the lock and, after a failure, statements in progress.
+    // Releases the lock and, after a failure, ends statements in progress.
     source.release(true)
     target.release(true)
   }

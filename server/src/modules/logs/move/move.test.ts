@@ -45,7 +45,7 @@ afterEach(async () => {
   await t.close()
 })
 
-const start = (...started: LeaderHandle[]) => void handles.push(...started)
+const closeAfterTest = (...started: LeaderHandle[]) => void handles.push(...started)
 const printLate = () => runtime.apply(workloadOf(squid, [specOf('eth', 3000, { print: late })]))
 const linesOf = (app: WorkerApp) => readAllLines(app, squid.id)
 
@@ -64,11 +64,11 @@ test('new lines go to the separate database immediately, earlier ones are moved 
     const follower = await followLogs(path, org.admin.token)
     const texts = () => follower.entries.map(({ payload }) => payload)
     await until(() => expect(texts()).toEqual(early.slice(2_000)))
-    start(startLogIngest(moved.app))
+    closeAfterTest(startLogIngest(moved.app))
     await printLate()
     await until(async () => expect(await linesOf(moved.app)).toEqual([...early, ...late]))
     expect(await count(moved.app, 'log_lines')).toBe(late.length)
-    start(startLogsMove(moved.app))
+    closeAfterTest(startLogsMove(moved.app))
     await untilMoved()
     expect(await linesOf(moved.app)).toEqual([...early, ...late])
     expect(await count(moved.app, 'log_lines')).toBe(early.length + late.length)
@@ -107,7 +107,7 @@ test.each([
   { side: 'source', when: 'before' },
   { side: 'source', when: 'after' },
 ] as const)(
-  'a move that loses the connection to its $side $when any statement continues when it is started again, and every line is there once',
+  'a move that loses the connection to its $side $when any statement continues when it is started again, and every line is stored once',
   async ({ side, when }) => {
     let breaks = 0
     const breaksAt = (at: number): Breaks => (side === 'target' ? { target: { at, when } } : { source: { at, when } })
@@ -124,24 +124,24 @@ test.each([
 
 test('workers that start at the same time move every line once', async () => {
   await printLate()
-  start(...[1, 2, 3].flatMap(() => [startLogIngest(moved.app), startLogsMove(moved.app)]))
+  closeAfterTest(...[1, 2, 3].flatMap(() => [startLogIngest(moved.app), startLogsMove(moved.app)]))
   await untilMoved()
   await until(async () => expect(await linesOf(moved.app)).toEqual([...early, ...late]))
   expect(await count(moved.app, 'log_lines')).toBe(early.length + late.length)
 })
 
-test('a worker without the setting stores no lines, and its lines are kept for the one with it', async () => {
-  start(startLogIngest(moved.app))
+test('a worker without the setting stores no lines; a later worker with the setting stores them', async () => {
+  closeAfterTest(startLogIngest(moved.app))
   await until(async () => expect(await findMove(t.app.db)).toMatchObject({ isMoved: false }))
   const failures: string[] = []
   const log = pino({ level: 'warn' }, { write: (line) => void failures.push(line) })
   await Promise.all(handles.splice(0).map((handle) => handle.close()))
-  start(startLogIngest({ ...t.app, log }))
+  closeAfterTest(startLogIngest({ ...t.app, log }))
   await printLate()
   await until(() => expect(failures.join()).toContain('SHOAL_LOGS_DATABASE_URL'))
   expect(await count(t.app, 'log_lines')).toBe(early.length)
   await Promise.all(handles.splice(0).map((handle) => handle.close()))
-  start(startLogIngest(moved.app), startLogsMove(moved.app))
+  closeAfterTest(startLogIngest(moved.app), startLogsMove(moved.app))
   await untilMoved()
   await until(async () => expect(await linesOf(moved.app)).toEqual([...early, ...late]))
 })
@@ -149,13 +149,13 @@ test('a worker without the setting stores no lines, and its lines are kept for t
 test('a target without space refuses lines, which wait, and the move continues when there is space', async () => {
   const failures: string[] = []
   const log = pino({ level: 'warn' }, { write: (line) => void failures.push(line) })
-  start(startLogIngest({ ...moved.app, log }))
+  closeAfterTest(startLogIngest({ ...moved.app, log }))
   await until(async () => expect(await findMove(t.app.db)).toMatchObject({ isMoved: false }))
   await moved.target.pool.query(`
     create function refuse() returns trigger language plpgsql as $$ begin raise sqlstate '53100'; end $$;
     create trigger full_disk before insert on log_blocks execute function refuse();
     create trigger full_disk before insert or update on log_streams execute function refuse()`)
-  start(startLogsMove({ ...moved.app, log }))
+  closeAfterTest(startLogsMove({ ...moved.app, log }))
   await printLate()
   await until(() => {
     expect(failures.filter((line) => line.includes('"name":"log-ingest"'))).not.toEqual([])

@@ -80,7 +80,7 @@ test.each(['a server starts', 'a worker starts'])(
     const ingest = startLogIngest(logs.app)
     await until(async () => expect(await readAllLines(logs.app, later.id)).toEqual(early))
     await ingest.close()
-    // Creating versions continues after the last one of the backup.
+    // The ids of new versions continue after the last id in the backup.
     await t.app.database.pool.query(`select setval(pg_get_serial_sequence('squids', 'id'), $1)`, [squid.id])
     if (starter === 'a server starts') await requireLogsDatabase(logs.app)
     else {

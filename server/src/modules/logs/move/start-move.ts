@@ -3,7 +3,7 @@ import type { App } from '../../../app.ts'
 import { hours } from '../../../clock.ts'
 import { pause } from '../../../db/every.ts'
 import { runAsLeader, type LeaderHandle } from '../../../db/leases.ts'
-import { deleteLinesOfDeletedSquids } from '../ingest/deleted-versions-store.ts'
+import { deleteStreamsOfDeletedSquids } from '../ingest/deleted-versions-store.ts'
 import { dropLinesBefore } from '../ingest/ingest-store.ts'
 import { oldestDay } from '../ingest/retention.ts'
 import { deleteMoved, readLoggingSquids } from './copy-store.ts'
@@ -37,7 +37,7 @@ async function moveAll(app: MoveApp, target: ClientBase, signal: AbortSignal): P
   let isBroken = true
   try {
     await dropLinesBefore(source, oldestDay(app))
-    await deleteLinesOfDeletedSquids(source, app.db)
+    await deleteStreamsOfDeletedSquids(source, app.db)
     const squidIds = await readLoggingSquids(source)
     if (squidIds.length > 0) app.log.info({ versions: squidIds.length }, 'moving logs to their own database')
     for (const squidId of squidIds) {

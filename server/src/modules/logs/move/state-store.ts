@@ -92,7 +92,7 @@ export async function copyStateToControlPlane(source: ClientBase, controlPlane: 
   })
 }
 
-/** Copies the state after which new lines continue. Earlier lines are in no open block, so blocks begin after them. */
+/** Copies the state after which new lines continue. Marks earlier lines as indexed, so that new blocks begin after them. */
 async function copyState(source: ClientBase, target: ClientBase): Promise<void> {
   for (const table of stateTables) {
     const { rows } = await source.query<{ rows: string }>(

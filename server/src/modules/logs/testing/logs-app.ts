@@ -47,7 +47,7 @@ export async function readAllLines(app: WorkerApp, squidId: number, limit = 1_00
   return texts
 }
 
-/** Creates a role that may connect to the database and create nothing. Returns a URL of the database with it. */
+/** Creates a role that may connect to the database but create nothing. Returns the URL that connects with this role. */
 export async function createReadOnlyRole({ pool, url }: Database): Promise<{ url: string; drop: () => Promise<void> }> {
   const name = `r_${randomBytes(6).toString('hex')}`
   await pool.query(`create role ${name} login password 'x'`)

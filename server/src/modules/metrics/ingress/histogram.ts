@@ -7,7 +7,7 @@ const firstBucketMs = 0.1
 const bucketGrowth = 1.15
 const bucketsPerLogMs = 1 / Math.log(bucketGrowth)
 
-/** Returns the bucket of a latency; the last bucket contains everything above 100 s. */
+/** Returns the bucket of a latency; the last bucket contains everything above 89 s. */
 export function bucketOf(ms: number): number {
   if (ms <= firstBucketMs) return 0
   return Math.min(bucketCount - 1, 1 + Math.floor(Math.log(ms / firstBucketMs) * bucketsPerLogMs))

@@ -37,7 +37,7 @@ export async function selectNewest(db: Db, squidIds: number[], sinceMs: number):
   return rows
 }
 
-/** Totals since a container was first observed. Null means that it is not a processor, or never reported its requests. */
+/** Totals since a container was first observed. Null means that the container is not a processor, or never reported its requests. */
 export type ContainerTotals = {
   squidId: number
   container: string

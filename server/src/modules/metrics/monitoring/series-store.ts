@@ -64,7 +64,7 @@ export async function selectSeries(
   return rows.map(({ buckets, ...row }) => ({ ...row, times: buckets.map((bucket) => (bucket * step.ms) / 1000) }))
 }
 
-/** Returns the number of the organization's containers that were sampled in the last day. */
+/** Returns the number of the organization's containers that were sampled since yesterday. */
 export async function countContainers(db: Db, orgId: number): Promise<number> {
   const { rows } = await db.execute<{ count: number }>(
     sql`select count(*)::int as count from sampled_counters where squid_id in (select id from squids where org_id = ${orgId})`,
@@ -72,7 +72,7 @@ export async function countContainers(db: Db, orgId: number): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** What labels say about a version. */
+/** A version with the values of its labels. */
 export type LabelledSquid = { id: number; name: string; slot: string; tags: string[] }
 
 /** Returns the names and tags of all versions of an organization. */

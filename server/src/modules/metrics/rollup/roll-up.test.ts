@@ -46,7 +46,7 @@ const startTimes = [
   '2026-12-31T23:50Z',
 ]
 
-test('rolled-up requests equal an independent sum, in any order of the gateways', async () => {
+test('rolled-up requests equal an independent sum, in any order in which gateways send their counts', async () => {
   const count = fc.record({
     squidId: fc.integer({ min: 1, max: 3 }),
     minute: fc.integer({ min: 0, max: 60 * 40 }),

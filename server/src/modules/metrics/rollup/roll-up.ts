@@ -24,7 +24,7 @@ async function rollUpFamily(app: Pick<App, 'clock' | 'config'>, client: ClientBa
   const sinceMs = Math.max(rolledUntilMs, oldestKeptMs(app, family))
   await ensurePartitions(client, family, sinceMs, nowMs)
   await inTransaction(client, async () => {
-    // Leaves late counts that have just arrived to the next roll-up, because the partitions of their days may not exist yet.
+    // If late counts have just arrived, the next roll-up includes them, because the partitions of their days may not exist yet.
     if ((await lockRolledUntil(client, family, sinceMs)) < rolledUntilMs) return
     for (const step of coarserLevels[family]) await recomputeLevel(client, family, step, sinceMs)
     await setRolledUntil(client, family, Math.floor((nowMs - maxFlushDelayMs[family]) / 60_000) * 60_000)

@@ -41,7 +41,7 @@ export async function readAllCounters(
   return [...containers, ...(await readDatabases(app, client, meters, nowMs))]
 }
 
-type ContainerFacts = {
+type ContainerContext = {
   usage: ContainerUsage | undefined
   counts: ContainerRow | undefined
   state: ProcessorRow | null
@@ -50,7 +50,7 @@ type ContainerFacts = {
 /** Returns null for workloads that are not versions, and for finished containers, which no longer use anything. */
 function readContainer(
   observation: Observation,
-  { usage, counts, state }: ContainerFacts,
+  { usage, counts, state }: ContainerContext,
   nowMs: number,
 ): CounterReading | null {
   const id = parseWorkloadId(observation.workload)

@@ -5,7 +5,7 @@ import type { ClientBase } from 'pg'
 import type { Database } from '../../../db/database.ts'
 import type { Counters, Sample } from './sample.ts'
 
-/** The database of a version, with its size as last measured; `usedBytes` is null before. */
+/** The database of a version, with its size as last measured; `usedBytes` is null before the first measurement. */
 export type DatabaseRow = {
   squidId: number
   database: string

@@ -82,7 +82,7 @@ export async function openSampler(
   }
 }
 
-/** The processor may not have run in some previous generations, because their deployment failed. */
+/** How many earlier generations are searched: a processor may not have run in some of them, because their deployment failed. */
 const maxGenerationsBack = 5
 
 /** Returns the last block of a processor; null if unknown. A new generation continues where the previous one ended. */

@@ -2,7 +2,7 @@ import type { Runtime } from '@shoal/runtime'
 
 /**
  * Why a processor ended with exit code 0, according to its log. `done`: it has processed its last block. `stopped`: it has no last
- * block, or has not reached it. `unknown`: the log shows neither.
+ * block. `unknown`: the log does not show that it reached its last block.
  */
 export type Ending = 'done' | 'stopped' | 'unknown'
 
@@ -31,9 +31,10 @@ export function endingOf(lines: readonly string[]): Ending {
 }
 
 /**
- * Restarts a processor that ended with exit code 0, with the back-off of a crash, unless it has finished its work. Returns whether it has.
- * A processor whose log does not show how far it got is restarted once: the SDK's processors then log that nothing is left to do.
- * `hasNewBlocks` returns whether its chain is known to have blocks that it has not processed.
+ * Restarts a processor that ended with exit code 0, with the back-off of a crash, unless it has finished its work. Returns whether it
+ * has finished. A processor whose log does not show how far it got is restarted once: the SDK's processors then log that nothing is
+ * left to do.
+ * `hasNewBlocks` returns whether its chain is known to have blocks that the processor has not processed.
  */
 export async function retryUnlessFinished(
   runtime: Pick<Runtime, 'tail' | 'retry'>,

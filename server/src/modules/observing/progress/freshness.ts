@@ -55,15 +55,17 @@ export const freshHead = ({ head }: Pick<FreshnessInput, 'head'>, nowMs: number)
 
 /**
  * Returns how many blocks a processor is behind, compared with the independent head if there is one. A processor that was never
- * observed at the head itself may wait for final blocks, so only final blocks count.
+ * observed at the head may be waiting for final blocks, so only final blocks count.
  */
 export function lateBlocks(input: FreshnessInput, nowMs: number): number {
   const { currentBlock, totalBlocks, followsHead } = input
   const independentHead = freshHead(input, nowMs)
   if (!independentHead) return Math.max(0, totalBlocks - currentBlock)
   const { headBlock } = independentHead
-  const due = followsHead ? headBlock : Math.min(headBlock - finalityBlocks, independentHead.finalBlock ?? headBlock)
-  return Math.max(0, due - currentBlock)
+  const dueBlock = followsHead
+    ? headBlock
+    : Math.min(headBlock - finalityBlocks, independentHead.finalBlock ?? headBlock)
+  return Math.max(0, dueBlock - currentBlock)
 }
 
 /** Whether a processor is far behind the independent head, regardless of its own metrics. False without such a head. */

@@ -55,9 +55,10 @@ export type ObservedApi = {
   reason: string | null
 }
 
-/** The database of a version, with its measured size; null until measured. */
+/** The database of a version. `usedBytes` is null until the size is measured. */
 export type ObservedDatabase = {
   squidId: number
+  /** The major version of Postgres. */
   version: string
   profile: Profile
   usedBytes: number | null

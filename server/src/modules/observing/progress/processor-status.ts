@@ -6,9 +6,9 @@ import { silenceOf, type Silence } from './silence.ts'
 
 /** A processor that makes no progress for this long although its chain grows, or does not respond for this long, is stuck. */
 const stuckAfterMs = minutes(5)
-/** A processor that, according to its log, still waits for its data source this long after its start is reported. */
+/** A processor whose log shows that it still waits for its data source this long after its start is reported as not indexing. */
 const notIndexingAfterMs = minutes(2)
-/** The status of a processor that still serves no metrics this long after its start is unknown. */
+/** A processor that serves no metrics this long after its start has the status UNKNOWN. */
 const unknownAfterMs = minutes(10)
 /** A program is in a crash loop after this many crashes in a row, until it has run for `stableAfterMs`. */
 const crashLoopCrashes = 3
@@ -147,5 +147,5 @@ export function crashReason({ reason, restarts, exitCode, isOutOfMemory }: Obser
   const ended = isOutOfMemory
     ? 'It ran out of memory'
     : (reason?.replace(/\.$/, '') ?? `It ended with exit code ${exitCode}`)
-  return `${ended}. It was restarted ${restarts} times.`
+  return `${ended}. It was restarted ${restarts === 1 ? 'once' : `${restarts} times`}.`
 }

@@ -28,7 +28,7 @@ const quotaNear: RuleOf<'organization'> = {
           severity: used >= cap ? 'CRITICAL' : 'WARNING',
           container: quota,
           label: used >= cap ? `${label}: all used` : `${label}: nearly used`,
-          reason: `${Math.floor((used / cap) * 100)} % of this month's is used. ${advice}`,
+          reason: `${Math.floor((used / cap) * 100)} % of this month's cap is used. ${advice}`,
         }
       }),
 }

@@ -23,8 +23,8 @@ const recentProgressMs = minutes(1)
 const clearLagShare = 0.8
 
 /**
- * Returns the facts of one processor. Each cause is reported by only one rule: a wrong claim to be synced is not also a stall, and a
- * processor without progress is not also slow.
+ * Returns the facts of one processor. Only one rule reports each cause: a processor that wrongly claims to be synced is not reported as
+ * stalled, too, and a processor without progress is not reported as slow, too.
  */
 export function processorFacts(
   container: ObservedContainer,

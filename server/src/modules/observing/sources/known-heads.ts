@@ -30,7 +30,7 @@ export function createKnownHeads(app: App): KnownHeads {
   let heads = new Map<string, ChainHead>()
   const workloads = new Map<number, CachedWorkload>()
 
-  /** Decrypts only the workloads that changed, since that is slow. */
+  /** Decrypts only the workloads that changed, since decryption is slow. */
   const readChanged = async () => {
     const current = new Map((await listWorkloadVersions(app.db)).map((row) => [row.squidId, row.rowVersion]))
     for (const squidId of workloads.keys()) if (!current.has(squidId)) workloads.delete(squidId)

@@ -1,4 +1,4 @@
-// Reads tables of other modules: squids. Polls for changed rows without reading their workloads.
+// Reads tables of other modules: squids. Polls for changed rows, and reads only the workloads in them.
 
 import { and, eq, inArray, isNotNull, sql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'

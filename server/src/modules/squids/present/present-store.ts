@@ -61,7 +61,7 @@ export async function selectPresented(db: Db, squidId: number): Promise<Presente
 export type SquidFilter = { name?: string | undefined; search?: string | undefined }
 
 /**
- * Returns versions of an organization, by name and newest first. `search` is a case-insensitive pattern for `name@slot` (spec
+ * Returns versions of an organization, sorted by name, newest first. `search` is a case-insensitive pattern for `name@slot` (spec
  * 2.7); an invalid pattern is searched for literally, as in the console. Postgres matches the pattern, because JavaScript's
  * engine would need minutes for some patterns.
  */

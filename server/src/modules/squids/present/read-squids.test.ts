@@ -143,16 +143,18 @@ test('secrets that changed since the programs started raise an alert', async () 
 describe('the list', () => {
   test('contains the versions of one organization, sorted by name and newest first, and can be searched', async () => {
     const other = await t.make.org()
-    const mine = await t.make.org({ admin: other.admin })
+    const listedOrg = await t.make.org({ admin: other.admin })
     for (const [name, slot] of [
       ['beta', 'v1'],
       ['alpha', 'v1'],
       ['alpha', 'v2'],
     ] as const)
-      await makeVersion(t.app, mine, { name, slot })
+      await makeVersion(t.app, listedOrg, { name, slot })
     await makeVersion(t.app, other, { name: 'alpha', slot: 'v1' })
     const references = async (query: { name?: string; search?: string } = {}) =>
-      (await t.as(mine.admin).squids.list({ params: { code: mine.code }, query })).map((squid) => squid.reference)
+      (await t.as(listedOrg.admin).squids.list({ params: { code: listedOrg.code }, query })).map(
+        (squid) => squid.reference,
+      )
     expect(await references()).toEqual(['alpha@v2', 'alpha@v1', 'beta@v1'])
     expect(await references({ name: 'alpha' })).toEqual(['alpha@v2', 'alpha@v1'])
     expect(await references({ search: 'HA@V2' })).toEqual(['alpha@v2'])
@@ -166,9 +168,9 @@ describe('the list', () => {
     // Engines that backtrack would need minutes for these patterns. The last pattern is nearly as long as a search may be.
     for (const slowPattern of ['(a+)+$', '(((a{1,99}){1,99}){1,99}){1,99}', `(${'a?'.repeat(90)})+b`])
       await references({ search: slowPattern })
-    const ofUser = await t.as(mine.admin).squids.listMine({ query: { name: 'alpha' } })
+    const ofUser = await t.as(listedOrg.admin).squids.listMine({ query: { name: 'alpha' } })
     expect(ofUser.map((squid) => `${squid.organization.code}/${squid.reference}`).sort()).toEqual(
-      [`${mine.code}/alpha@v1`, `${mine.code}/alpha@v2`, `${other.code}/alpha@v1`].sort(),
+      [`${listedOrg.code}/alpha@v1`, `${listedOrg.code}/alpha@v2`, `${other.code}/alpha@v1`].sort(),
     )
   })
 

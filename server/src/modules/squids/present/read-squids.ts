@@ -29,7 +29,7 @@ export async function presentOneSquid(app: App, org: OrgScope, squid: PresentedR
 
 /**
  * Whether the caller receives the connection to the database: a member with `credentials.read` in an organization on the Pro plan
- * (spec 2.9) that is not in debt, while the version should run.
+ * (spec 2.9) that is not in debt, while the version's desired state is `running`.
  */
 const mayConnect = (org: OrgScope, squid: PresentedRow): boolean =>
   can(org, 'credentials.read') &&

@@ -22,7 +22,7 @@ type RenderedPage = Record<Format, RenderedFile> & {
 }
 
 /**
- * How long a process uses a rendered page and the list of addresses. Browsers cache pages too: users see changes within a minute.
+ * How long a process uses a rendered page and the list of slugs. Browsers cache pages, too: users see changes within a minute.
  */
 const pageLifetimeMs = 15_000
 const slugsLifetimeMs = 5_000
@@ -33,13 +33,13 @@ const lastCopyLifetimeMs = minutes(60)
 type PagesApp = Pick<App, 'db' | 'clock' | 'config'>
 
 /**
- * The public pages that this process serves. Regardless of the number of requests, it reads the addresses at most every five
+ * The public pages that this process serves. Regardless of the number of requests, it reads the slugs at most every five
  * seconds and renders each page at most every fifteen seconds.
  */
 export class PublicPages {
   readonly #app: PagesApp
   readonly #pages = new BoundedMap<() => Promise<RenderedPage | null>>(maxCachedPages)
-  /** What `find` returned last for each address. */
+  /** The page from which `find` last returned a file, for each slug. */
   readonly #lastCopies = new BoundedMap<{ page: RenderedPage; atMs: number }>(maxCachedPages)
   #slugs: () => Promise<Map<string, number>>
   /** The number of renderings, for tests. */
@@ -51,7 +51,7 @@ export class PublicPages {
   }
 
   /**
-   * Returns a file of the page at an address; null if there is no public page. While the database does not respond, returns the
+   * Returns a file of the page with a slug; null if there is no public page. While the database does not respond, returns the
    * last copy that this process served, for up to an hour.
    * @throws DatabaseUnavailable if there is no such copy
    */
@@ -78,7 +78,7 @@ export class PublicPages {
     return await page()
   }
 
-  /** Discards all cached pages and addresses. Called after a change of settings or incidents was committed. */
+  /** Discards all cached pages and slugs. Called after a change of settings or incidents was committed. */
   evictAll(): void {
     this.#slugs = this.#keepSlugs()
     this.#pages.clear()
@@ -97,11 +97,11 @@ export class PublicPages {
     const page = await readPage(this.#app, orgId)
     if (!page) return null
     const [html, json, feed] = await Promise.all([
-      compressed(renderHtml(page)),
-      compressed(JSON.stringify(page)),
-      compressed(renderFeed(page)),
+      compress(renderHtml(page)),
+      compress(JSON.stringify(page)),
+      compress(renderFeed(page)),
     ])
-    return { html, json, feed, outdated: once(() => compressed(renderHtml(page, { notice: 'outdated' }))) }
+    return { html, json, feed, outdated: once(() => compress(renderHtml(page, { notice: 'outdated' }))) }
   }
 }
 
@@ -110,7 +110,7 @@ function once<T>(compute: () => Promise<T>): () => Promise<T> {
   return () => (computed ??= compute())
 }
 
-async function compressed(text: string): Promise<RenderedFile> {
+async function compress(text: string): Promise<RenderedFile> {
   const identity = Buffer.from(text)
   const params = { [constants.BROTLI_PARAM_QUALITY]: 5 }
   return {

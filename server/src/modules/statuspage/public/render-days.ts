@@ -56,9 +56,9 @@ export function renderTroubles(days: PublicDay[]): string {
 }
 
 function textOf({ day, status, availability, downMinutes }: PublicDay): string {
-  const facts = [
+  const details = [
     ...(availability === null ? [] : [`${availability}% available`]),
     ...(downMinutes > 0 ? [`${downMinutes} min without a healthy API`] : []),
   ]
-  return `${dateText(day)}, ${statusTexts[status]}: ${facts.join(', ')}`
+  return `${dateText(day)}, ${statusTexts[status]}: ${details.join(', ')}`
 }

@@ -7,8 +7,8 @@ export function dateText(day: string): string {
 }
 
 /**
- * Formats an ISO time as a `time` element with the text `22 Nov 2026, 15:42 UTC`. With the ISO time `today`, adds seconds, and
- * omits the date of the same day.
+ * Formats an ISO time as a `time` element with the text `22 Nov 2026, 15:42 UTC`. If `today`, an ISO time, is given, adds seconds, and
+ * omits the date if it is that of `today`.
  */
 export function timeText(iso: string, today = ''): string {
   const day = iso.slice(0, 10)

@@ -85,7 +85,7 @@ export class SimVersion {
     const type = episode?.type ?? null
     if (type === 'crashLoop' && episode) this.#crashRepeatedly(episode, nowMs)
     this.#index(type, nowMs)
-    this.#respond(type, nowMs)
+    this.#updateObservations(type, nowMs)
     this.#fillDatabase(type)
     this.#lastMs = nowMs
   }
@@ -185,7 +185,7 @@ export class SimVersion {
   }
 
   /** Updates the observations of metrics and api. */
-  #respond(type: VersionEpisode['type'] | null, nowMs: number): void {
+  #updateObservations(type: VersionEpisode['type'] | null, nowMs: number): void {
     const { facts } = this.alertSubject
     if (facts.status === 'HIBERNATED') return
     const isDown = type === 'blip' || type === 'apiDown' || type === 'restart'
