@@ -71,7 +71,7 @@ test('a failing card is retried for fourteen days; then the invoice stays unpaid
   await scenario.advance(hours(2))
   expect(await invoicesOf(org)).toMatchObject([{ paid: false }])
   const [mail] = await mailsTo(org)
-  expect(mail?.text).toContain("Payment method couldn't be charged. The bank said: Your card was declined.")
+  expect(mail?.text).toContain("Payment method couldn't be charged. Reason: Your card was declined.")
   await removeOrg(t.app.db, org.id)
   expect(await orgExists(org)).toBe(true)
   await scenario.advance(days(15), hours(6))

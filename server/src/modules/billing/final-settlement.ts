@@ -61,8 +61,8 @@ export function finalMail(to: string, org: OrgRow, invoices: readonly InvoiceRow
       `${name} has been deleted, and all its programs have stopped. This is its usage until then.`,
       ...invoices.flatMap(linesOf),
       error === null
-        ? 'It is paid. The cards on file have been deleted.'
-        : `Payment method couldn't be charged. The bank said: ${error} Reply to this email to pay in another way.`,
+        ? `${invoices.length === 1 ? 'It is' : 'All are'} paid. The cards on file have been deleted.`
+        : `Payment method couldn't be charged. Reason: ${error} Reply to this email to pay in another way.`,
     ],
   })
 }

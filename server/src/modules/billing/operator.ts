@@ -9,7 +9,12 @@ import { changeAccount } from './payments/payment-store.ts'
  * TERMINATED hibernates its versions, and ACTIVE restarts them.
  */
 export async function setStatus(app: App, orgId: number, status: OrgStatus): Promise<void> {
-  await changeStatus(app, orgId, { type: 'operator', status, atMs: app.clock.now().getTime() }, 'set by the operator')
+  await changeStatus(
+    app,
+    orgId,
+    { type: 'operator', status, atMs: app.clock.now().getTime() },
+    'The operator has set this status.',
+  )
 }
 
 /**

@@ -4,6 +4,7 @@ import type { App } from '../../app.ts'
 import { invalid, invalidField, notFound, refuse } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
 import { certificateStates } from '../certificates/index.ts'
+import { lockOrg } from '../orgs/index.ts'
 import { releaseDomain } from './check-domains.ts'
 import { normalizeDomain } from './domain-name.ts'
 import { gatewayNameOf } from './gateway-name.ts'
@@ -44,13 +45,17 @@ export function domainsHandlers(app: App): Handlers<Contract['domains']> {
         )
       const name = normalizeDomain(body.name, ownNames)
       if (!(await squidExists(db, org.id, body.squid))) throw invalidField('squid', `There is no squid ${body.squid}.`)
-      if ((await listDomains(db, org.id)).length >= maxDomains)
-        throw refuse('TOO_MANY_DOMAINS', `An organization can have ${maxDomains} domains. Remove one first.`)
       const now = clock.now()
       const proof = `shoal-domain=${randomBytes(18).toString('base64url')}`
       const { squid: squidName, tag } = body
       const domain = { orgId: org.id, name, squidName, tag, proof, nextCheckAt: now, createdAt: now }
-      const row = await insertDomain(db, domain)
+      const row = await db.transaction(async (tx) => {
+        // The lock prevents concurrent calls from exceeding the limit.
+        await lockOrg(tx, org.id)
+        if ((await listDomains(tx, org.id)).length >= maxDomains)
+          throw refuse('TOO_MANY_DOMAINS', `An organization can have ${maxDomains} domains. Remove one first.`)
+        return await insertDomain(tx, domain)
+      })
       if (!row) throw invalid('DOMAIN_EXISTS', `${name} has been added already.`)
       request.audit({ subject: name, after: { squid: squidName, tag } })
       return await present(row)

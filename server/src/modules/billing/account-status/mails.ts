@@ -25,7 +25,7 @@ function contentOf(org: OrgRow, { status, retries, nextRetryMs, failingSinceMs }
     return {
       subject: `Payment of ${name} failed`,
       paragraphs: [
-        `Payment method couldn't be charged. Please update it. The bank said: ${reason}`,
+        `Payment method couldn't be charged. Please update it. Reason: ${reason}`,
         `Everything keeps running. ${nextRetryMs === null ? '' : `We will try again on ${dayOf(nextRetryMs)} (attempt ${retries + 1} of ${retryDays.length}).`}`,
       ],
     }
