@@ -12,7 +12,7 @@ import { installClient } from './public-client.ts'
 import { root } from './root.ts'
 import { ensurePebble } from './pebble.ts'
 import { ensureS3Server } from './s3-server.ts'
-import { installTestData } from './test-data.ts'
+import { createTestData } from './test-data.ts'
 import { hostLines, readReport } from './test-report.ts'
 import { installTestSquid } from './test-squid.ts'
 import {
@@ -145,7 +145,7 @@ async function prepareFor(paths: string[]): Promise<string[]> {
     if (includes('e2e')) await prepare(() => installTestSquid(squid, toolchain))
   }
   const prepareOthers = async () => {
-    for (const ensure of [ensureConsole, installClient, () => installTestData(data)]) await prepare(ensure)
+    for (const ensure of [ensureConsole, installClient, () => createTestData(data)]) await prepare(ensure)
   }
   // Most of these steps wait for downloads or use one core, so two of them run at the same time.
   await Promise.all([prepareSquids(), ...(includes('e2e') ? [prepareOthers()] : [])])

@@ -70,7 +70,6 @@ export const isInProgress = (d: Pick<Deployment, 'status' | 'failed'>): boolean 
 
 export const isDeploying = (squid: Pick<Squid, 'status'>): boolean => squid.status === 'DEPLOYING'
 export const isHibernated = (squid: Pick<Squid, 'status'>): boolean => squid.status === 'HIBERNATED'
-export const isRunning = (squid: Pick<Squid, 'status'>): boolean => !isDeploying(squid) && !isHibernated(squid)
 
 type Check = (squid: Pick<Squid, 'status' | 'lastDeploy'>) => string | null
 const inProgressReason: Check = (squid) =>

@@ -291,7 +291,7 @@ test('the log of a failed first deployment remains available, but the list has n
     .filter({ hasText: 'The build failed' })
     .filter({ hasText: 'tsc found 7 errors' })
   await failed.waitFor()
-  await waitForText(page, 'The first deployment of this version failed')
+  await waitForText(page, 'The first deployment failed, so the version was not created')
   await page.getByRole('region', { name: 'Log lines' }).getByText('tsc found 7 errors').waitFor()
   expect(await seriousFlaws(page)).toEqual([])
   await saveScreenshot(page, 'failed-first-light')

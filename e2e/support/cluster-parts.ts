@@ -18,7 +18,7 @@ const etcdFolder = () => join(dirname(dirname(process.env['SHOAL_TEST_KUBECONFIG
 export function snapshotEtcd(to: string): void {
   const etcd = runningParts().find(({ name }) => name === 'etcd')
   if (!etcd) throw new Error('No etcd runs on this host')
-  // Because etcd is stopped while its data is copied, the copy is consistent: etcd recovers from it as after a crash.
+  // Because etcd is paused while its data is copied, the copy is consistent: etcd recovers from it as after a crash.
   process.kill(etcd.pid, 'SIGSTOP')
   try {
     cpSync(etcdFolder(), to, { recursive: true })
@@ -32,7 +32,7 @@ export async function restoreEtcd(from: string): Promise<void> {
   const parts = runningParts()
   for (const { pid } of parts) process.kill(pid, 'SIGKILL')
   await until(() => runningParts().length === 0, 'all parts have ended')
-  // The folder itself must stay, because the machine has mounted it.
+  // The folder itself must stay, because the namespaces in which etcd runs have mounted it.
   for (const entry of readdirSync(etcdFolder())) rmSync(join(etcdFolder(), entry), { recursive: true })
   cpSync(from, etcdFolder(), { recursive: true })
   const isFirst = ({ name }: Part) => ['etcd', 'kube-apiserver'].includes(name)
@@ -44,7 +44,7 @@ export async function restoreEtcd(from: string): Promise<void> {
   await until(async () => (await tryKubectl(nodes)).code === 0, 'the nodes are ready')
 }
 
-/** Returns the running parts of the cluster, in the order in which they were started. */
+/** Returns the running parts of the cluster, in the order of their process ids. */
 function runningParts(): Part[] {
   const processes = processesOfMachines().map((pid) => {
     const [command, environment] = ['cmdline', 'environ'].map((file) => read(pid, file).split('\0').slice(0, -1))

@@ -6,7 +6,7 @@ import { atLeast, atMost, median, type Bench } from './support/result.ts'
 const rounds = 5
 const seconds = 2
 const connections = 16
-/** The number of the newest blocks that the calls request. These blocks are not final, so the gateway does not cache their data. */
+/** How many of the newest blocks the calls request. These blocks are not final, so the gateway does not cache their data. */
 const hotBlocks = 60
 /** The interval at which the gateway polls the node of the chain `devnet`. */
 const devnetPollMs = 500
@@ -65,7 +65,7 @@ async function rateRatio(url: string, direct: string, make: MakeCall): Promise<n
 
 type Message = { id?: number; params?: { subscription: string; result: { number: string } } }
 
-/** Opens a WebSocket, which sends one call at a time. Passes the height of each block in a notification to `onBlock`. */
+/** Opens a WebSocket. `callOnSocket` sends a call and waits for its response; make only one call at a time. Passes the height of each block in a notification to `onBlock`. */
 async function openSocket(url: string, onBlock: (height: number) => void = () => {}) {
   const socket = new WebSocket(url.replace(/^http/, 'ws'))
   let onResponse: (text: string) => void = () => {}
@@ -101,7 +101,7 @@ async function medianSocketLatencyMs(url: string, make: MakeCall): Promise<numbe
   return median(measured)
 }
 
-/** Returns the median milliseconds from the request to mine a block to its notification, `through` the gateway and `direct` from anvil. */
+/** Returns the median time in milliseconds between the request that mines a block and the notification of that block, `through` the gateway and `direct` from anvil. */
 async function medianDelaysMs(url: string, devnet: Devnet): Promise<{ through: number; direct: number }> {
   const delays = { through: [] as number[], direct: [] as number[] }
   const minedAt = new Map<number, number>()

@@ -4,7 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 const mount = '/sys/fs/cgroup'
 
-/** Returns the hierarchies in which this file creates the container's cgroup: none with version 2, and with version 1 all except systemd's own, since systemd-nspawn creates those. */
+/**
+ * Returns the hierarchies of the kernel in which `createCgroups` creates the container's cgroup. systemd-nspawn creates it with cgroup v2,
+ * and in systemd's own hierarchies of cgroup v1. So these are none with v2, and all others with v1.
+ */
 function hierarchies(): string[] {
   if (existsSync(join(mount, 'cgroup.controllers'))) return []
   const entries = readdirSync(mount, { withFileTypes: true })
@@ -29,7 +32,7 @@ export function rootCgroups(name: string): string[] {
   return [mount, ...hierarchies(), ...systemd].map((hierarchy) => join(hierarchy, name))
 }
 
-/** Waits for the end of the processes in cgroups, and removes the cgroups with all below them. @throws Error if processes remain after 30 seconds */
+/** Waits for the end of the processes in cgroups, and removes the cgroups and everything below them. @throws Error if processes remain after 30 seconds */
 export async function removeCgroups(folders: string[]): Promise<void> {
   const deadline = performance.now() + 30_000
   for (const folder of folders) {

@@ -114,9 +114,12 @@ function mountScript(mounts: Record<string, string>): string {
   ].join('\n')
 }
 
-/** Returns the ids of the processes of all machines, even of machines whose starting process was killed. */
+/** Returns the ids of the processes of all machines, in ascending order, even of machines whose starting process was killed. */
 export function processesOfMachines(): number[] {
-  const pids = readdirSync('/proc').map(Number).filter(Number.isInteger)
+  const pids = readdirSync('/proc')
+    .map(Number)
+    .filter(Number.isInteger)
+    .toSorted((a, b) => a - b)
   return pids.filter((pid) =>
     readProc(pid, 'environ')
       .split('\0')

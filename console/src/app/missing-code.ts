@@ -36,14 +36,17 @@ export const lazyPage: typeof lazyRouteComponent = (load, exportName) =>
 export function recoverMissingCode(retry: () => void): () => void {
   let isWaiting = true
   const poll = async () => {
-    // For a second after a failure, `lazyPart` does not request the code again.
-    do await new Promise((done) => setTimeout(done, pollMs))
-    while (isWaiting && !(await isServerResponding()))
-    if (!isWaiting) return
-    isWaiting = false
-    if (Date.now() - retriedAtMs < retryWindowMs) return reloadOnce()
-    retriedAtMs = Date.now()
-    retry()
+    while (isWaiting) {
+      // For a second after a failure, `lazyPart` does not request the code again.
+      await new Promise((done) => setTimeout(done, pollMs))
+      if (!isWaiting || !(await isServerResponding())) continue
+      if (Date.now() - retriedAtMs < retryWindowMs) reloadOnce()
+      else {
+        isWaiting = false
+        retriedAtMs = Date.now()
+        retry()
+      }
+    }
   }
   void poll()
   return () => void (isWaiting = false)

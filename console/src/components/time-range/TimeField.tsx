@@ -4,12 +4,12 @@ import { cx } from '../../ui/classes.ts'
 type Props = {
   label: string
   value: string | undefined
-  /** Whether the time is in UTC instead of the user's time zone. */
+  /** Whether the field shows and reads the time in UTC instead of the browser's time zone. `value` is always in UTC. */
   isUtc?: boolean
   onChange: (time: string | undefined) => void
 }
 
-/** A field for a date and time. The value is ISO 8601, in UTC; undefined if the field is empty. */
+/** A field for a date and time. `value` is ISO 8601, in UTC; undefined if the field is empty. */
 export function TimeField({ label, value, isUtc = false, onChange }: Props) {
   return (
     <label className="flex items-center gap-1.5 text-sm text-ink-2">
@@ -19,8 +19,8 @@ export function TimeField({ label, value, isUtc = false, onChange }: Props) {
           key={`${value} ${isUtc}`}
           type="datetime-local"
           step={1}
-          defaultValue={fieldOf(value, isUtc)}
-          onBlur={({ target }) => target.value !== fieldOf(value, isUtc) && onChange(isoOf(target.value, isUtc))}
+          defaultValue={inputValueOf(value, isUtc)}
+          onBlur={({ target }) => target.value !== inputValueOf(value, isUtc) && onChange(isoOf(target.value, isUtc))}
           onKeyDown={(event) => event.key === 'Enter' && event.currentTarget.blur()}
           className={cx(controlClass, 'tabular h-8 px-2')}
         />
@@ -33,7 +33,7 @@ const isoOf = (text: string, isUtc: boolean): string | undefined =>
   text === '' ? undefined : new Date(isUtc ? `${text}Z` : text).toISOString()
 
 /** The value of the input for this time: `2026-09-02T14:03:59`. Empty if the time is missing or invalid. */
-function fieldOf(iso: string | undefined, isUtc: boolean): string {
+function inputValueOf(iso: string | undefined, isUtc: boolean): string {
   if (!iso || Number.isNaN(Date.parse(iso))) return ''
   const date = new Date(iso)
   const offsetMs = isUtc ? 0 : date.getTimezoneOffset() * 60_000

@@ -39,12 +39,12 @@ export class PastaNetwork implements Network {
   readonly #watchMs: number
   readonly #mutex = new KeyedMutex()
   readonly #records: NetworkRecords<CreatedNetwork>
-  /** Ids of the files of networks that this process has created and not removed. */
-  readonly #ownIds = new Set<string>()
-  /** Ids of the networks that this process has opened. */
+  /** The file ids of networks that this process has created and not removed. */
+  readonly #ownFileIds = new Set<string>()
+  /** The hashes of the names of networks that this process has opened. */
   readonly #opened = new Set<string>()
   #watch: NodeJS.Timeout | null = null
-  /** Null if the kernel does not support these limits, or until that was checked. */
+  /** Null until this is checked, and if the kernel does not support these limits. */
   #limits: ConnectionLimits | null = null
 
   private constructor({ stateDir, watchMs = WATCH_MS }: NetworkOptions, policies: Policies) {
@@ -101,9 +101,9 @@ export class PastaNetwork implements Network {
   async keepOnly(names: string[]): Promise<void> {
     const keptIds = new Set([...names.map(shortHash), ...this.#opened])
     for (const id of this.#records.ids()) if (!keptIds.has(id) || !this.#existing(id)) this.#records.delete(id)
-    const kept = new Set(this.#records.ids().map((id) => this.#records.get(id)?.id))
+    const keptFileIds = new Set(this.#records.ids().map((id) => this.#records.get(id)?.id))
     // Other networks may be opened while this waits.
-    await endOthers(this.#dir, (id) => kept.has(id) || this.#ownIds.has(id))
+    await endOthers(this.#dir, (id) => keptFileIds.has(id) || this.#ownFileIds.has(id))
     await this.#updateAll()
     this.#startWatching()
   }
@@ -116,19 +116,19 @@ export class PastaNetwork implements Network {
   async #create(use: NetworkUse, policies = this.#policies): Promise<CreatedNetwork> {
     const id = randomBytes(5).toString('hex')
     const desired = this.#desiredOf(use, policies)
-    this.#ownIds.add(id)
+    this.#ownFileIds.add(id)
     try {
       const load = (processes: NetworkProcesses) => loadRules(processes, desired.rules)
       return { id, use, ...desired, ...(await startNetworkProcesses(this.#fileOf(id), desired.pastaArguments, load)) }
     } catch (error) {
-      this.#ownIds.delete(id)
+      this.#ownFileIds.delete(id)
       throw error
     }
   }
 
   async #remove(created: CreatedNetwork): Promise<void> {
     await endNetworkProcesses(this.#fileOf(created.id), created)
-    this.#ownIds.delete(created.id)
+    this.#ownFileIds.delete(created.id)
   }
 
   async #removeRecorded(id: string): Promise<void> {

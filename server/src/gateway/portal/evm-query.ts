@@ -96,7 +96,7 @@ export const doesTransactionMatch = (request: TransactionRequest, tx: RawTransac
 const isAllowed = (allowed: string[] | undefined, value: string | undefined): boolean =>
   allowed === undefined || (value !== undefined && allowed.includes(value.toLowerCase()))
 
-/** Returns the narrowest `eth_getLogs` filter that covers the query; null when the query requests no logs. */
+/** Returns an `eth_getLogs` filter that covers the query, by address and first topic only; null when the query requests no logs. */
 export function logFilter(query: EvmQuery): { address?: string[]; topics?: string[][] } | null {
   if (query.transactions.some((r) => r.logs) || query.logs.some((r) => r.transactionLogs)) return {}
   if (query.logs.length === 0) return null

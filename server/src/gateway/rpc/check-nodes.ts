@@ -7,7 +7,7 @@ import { Upstream } from './upstream.ts'
 export type NodeState = { chain: string; node: string; origin: string; head: number | null; problem: string | null }
 
 /** Without SHOAL_RPC_CONFIG there are hundreds of public nodes; those of one chain show whether this host reaches them. */
-const sampleChain = 'eth-mainnet'
+export const sampleChain = 'eth'
 
 /** Queries the nodes of SHOAL_RPC_CONFIG and of the devnet; without that setting, the public nodes of one chain. */
 export async function checkNodes(config: Config): Promise<NodeState[]> {

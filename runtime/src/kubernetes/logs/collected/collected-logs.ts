@@ -65,7 +65,7 @@ function takeBatch(queue: SentLines[]): SentLines[] {
 /** `source` is null until lines of the run arrive. `usedAtMs`: when the last lines arrived; after a restart, when they were written. */
 type RunLog = { position: FilePosition; gaps: LogGaps; source: LogSource | null; usedAtMs: number }
 
-/** Reads lines from the cursor on. Its state includes the last batch, so a reader must end if that batch was not stored. */
+/** Reads lines from the cursor on. Its state counts the last batch as read, so a reader must be discarded if that batch was not stored. */
 class LineReader {
   readonly #options: CollectedLogsOptions
   readonly #from: LogCursor
@@ -80,6 +80,7 @@ class LineReader {
     this.#from = from
     this.#admits = admits
     for (const [key, text] of Object.entries(from)) {
+      // A key without `/` is the uid of a pod: a position from reading through the API server, before there was a collector (`#logOf`).
       if (!key.includes('/')) continue
       const position = new FilePosition(text)
       this.#logs.set(key, {

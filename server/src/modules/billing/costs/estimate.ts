@@ -3,14 +3,9 @@ import { Big } from 'big.js'
 import { invalidField } from '../../../errors.ts'
 import { planRefusal } from '../../deployments/index.ts'
 import { billedProfile, InvalidManifest, parseManifest, parsePlan, type SquidPlan } from '../../manifest/index.ts'
-import { listAt, priceOf, type PriceBook } from '../prices/price-book.ts'
+import { bytesPerGb, hoursPerMonth, listAt, priceOf, type PriceBook } from '../prices/price-book.ts'
 import { costOf, sum } from '../receipts/rate.ts'
 import { msPerHour } from '../time.ts'
-
-/** The month of 720 hours that monthly prices refer to. */
-const hoursPerMonth = 720
-/** Storage is billed per GB of 2^30 bytes. */
-const bytesPerGb = 2 ** 30
 
 type OfferedAddons = Parameters<typeof planRefusal>[2]
 

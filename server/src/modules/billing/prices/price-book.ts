@@ -74,9 +74,9 @@ function entryInForce<T extends { from: string }>(rows: readonly T[], atMs: numb
 }
 
 /** The month of 720 hours that monthly prices refer to. */
-const hoursPerMonth = 720
+export const hoursPerMonth = 720
 /** Storage is billed per GB of 2^30 bytes. */
-const bytesPerGb = 2 ** 30
+export const bytesPerGb = 2 ** 30
 
 /** Price of one unit. `quantity / unitQuantity` is the amount on the receipt. */
 export type Price = {

@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
 import { parseManifest } from '../../manifest/manifest.ts'
 import { parsePlan } from '../../manifest/plan.ts'
@@ -33,6 +33,9 @@ beforeEach(async () => {
   await syncDatabase(t.app, { squidId: id, plan, isPlayground: false })
   second.addTo(t.app)
 })
+
+// The interrupted moves of tests must not take connections on the second server.
+afterEach(() => moves.setTarget(t.app.db, id, null))
 
 async function signIn(url: string): Promise<Client> {
   const client = new Client(url)
