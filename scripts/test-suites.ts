@@ -5,6 +5,9 @@ export const s3Suites = [
   'e2e/slow/separate-hosts.test.ts',
 ]
 
+/** A suite on a cluster that uses an S3 server. */
+export const clusterS3Suites = ['e2e/kubernetes/chart.test.ts']
+
 /** Suites that use Pebble, an ACME authority, whose first build takes minutes. Without it, the tests that need it are skipped. */
 export const pebbleSuites = [
   'server/src/modules/certificates/orders.test.ts',
@@ -64,14 +67,20 @@ export const quickTests = [
 /** Suites with a full matrix or a large sample, which `npm run test:full` runs. */
 export const fullSuites = [
   'server/src/modules/deployments/resume.test.ts',
+  'e2e/slow/client-refusals.test.ts',
+  'e2e/slow/connection.test.ts',
+  'e2e/slow/health.test.ts',
+  'e2e/slow/installation.test.ts',
   'e2e/slow/kill.test.ts',
   'e2e/slow/roles.test.ts',
   'e2e/full',
   'e2e/console',
-  'e2e/slow/connection.test.ts',
-  'e2e/hostile/postgres.test.ts',
+  'e2e/hostile/archives.test.ts',
   'e2e/hostile/logs.test.ts',
+  'e2e/hostile/postgres.test.ts',
   'runtime/src/build/hostile-archives.test.ts',
+  'runtime/src/postgres/split-cluster.test.ts',
+  'runtime/src/process/disk/disks.test.ts',
   'runtime/src/process/program-ends.test.ts',
 ]
 
@@ -96,5 +105,18 @@ export const quickClusterSuites = onCluster([
   'fence',
 ])
 
-/** Suites on a cluster that use longer samples in the full run. */
-export const fullClusterSuites = onCluster(['load', 'restored-cluster', 'kill', 'log-rate', 'lost-logs'])
+/** Suites on a cluster that `npm run test:full` runs: those that CI does not run, and those with longer samples. */
+export const fullClusterSuites = onCluster([
+  'build-faults',
+  'builds',
+  'chart',
+  'collector',
+  'deploy',
+  'images',
+  'kill',
+  'load',
+  'log-rate',
+  'lost-logs',
+  'postgres-operator',
+  'restored-cluster',
+])

@@ -16,6 +16,7 @@ import { createTestData } from './test-data.ts'
 import { hostLines, readReport } from './test-report.ts'
 import { installTestSquid } from './test-squid.ts'
 import {
+  clusterS3Suites,
   fullClusterSuites,
   fullPebbleSuites,
   fullSuites,
@@ -129,7 +130,7 @@ async function preparePackages(names: string[]): Promise<string[]> {
 async function prepareFor(paths: string[]): Promise<string[]> {
   const includesAny = (suites: string[]) =>
     paths.some((path) => suites.some((suite) => path.startsWith(suite) || suite.startsWith(path)))
-  if (includesAny(s3Suites)) await prepare(ensureS3Server)
+  if (includesAny([...s3Suites, ...clusterS3Suites])) await prepare(ensureS3Server)
   if (includesAny([...pebbleSuites, ...fullPebbleSuites])) await prepare(ensurePebble)
   const includes = (part: string) => paths.length === 0 || paths.some((path) => path.startsWith(part))
   if (!includes('e2e') && !includes('runtime')) return []

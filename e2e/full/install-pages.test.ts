@@ -8,7 +8,7 @@ if (missing) console.log(`The tests of the pages about installing are skipped. $
 /** The test of each block without a kind (the text after `sh`), by the block's first command. These blocks are for a developer's machine. */
 const testedElsewhere: Record<string, string> = {
   'npm start': 'scripts/test-fresh.ts',
-  'npm run demo': 'e2e/client.test.ts, with the same client',
+  'npm run demo': 'e2e/full/demo.test.ts',
 }
 
 test('every block of commands in the pages is covered by a test', () => {

@@ -20,7 +20,7 @@ import { until } from '../support/until.ts'
 const missing = missingForContainer()
 if (missing) console.log(`The installation tests are skipped. ${missing}`)
 
-const versions = { first: '1.0.0', second: '1.1.0', broken: '1.2.0' }
+const versions = { first: '1.0.0', second: '1.1.0', broken: '1.2.0', stuck: '1.3.0' }
 
 /** Installs, upgrades and removes Shoal in a Debian container with systemd as process 1. */
 describe.skipIf(missing)('an installation as a systemd service', { timeout: 1_800_000 }, () => {
@@ -161,6 +161,19 @@ describe.skipIf(missing)('an installation as a systemd service', { timeout: 1_80
       `${migration} && echo 'setTimeout(() => process.exit(3), 15000)' >> server/src/version.ts`,
     )
     const failure = debian.run(`${release}/bin/shoal upgrade --timeout 40`)
+    await expect(failure).rejects.toThrow(`Version ${versions.second} runs again.`)
+    expect(await runningVersion()).toBe(versions.second)
+    await untilSquidResponds()
+    expect(await squidPrograms()).toBe(programs)
+  })
+
+  test('after an upgrade to a release that runs but never becomes ready, the old release runs again', async () => {
+    const programs = await squidPrograms()
+    const release = await addRelease(
+      versions.stuck,
+      `sed -i '1i await new Promise(() => setInterval(() => {}, 1_000_000))' server/src/main.ts`,
+    )
+    const failure = debian.run(`${release}/bin/shoal upgrade --timeout 20`)
     await expect(failure).rejects.toThrow(`Version ${versions.second} runs again.`)
     expect(await runningVersion()).toBe(versions.second)
     await untilSquidResponds()

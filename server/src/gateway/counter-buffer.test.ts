@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import type { App } from '../app.ts'
+import { loopReports } from '../health/loops.ts'
 import { CounterBuffer } from './counter-buffer.ts'
 
 type Row = { key: string; count: number }
@@ -7,6 +9,7 @@ let isAvailable = true
 let writtenRows: Row[] = []
 let warnings: string[] = []
 let buffer: CounterBuffer<Row>
+let app: App
 
 const count = (key: string) => {
   const row = buffer.row(key, () => ({ key, count: 0 }))
@@ -19,7 +22,11 @@ beforeEach(() => {
   isAvailable = true
   writtenRows = []
   warnings = []
+  const log = { warn: (_: unknown, message?: string) => void warnings.push(message ?? '') }
+  app = { config: {}, clock: { now: () => new Date() }, log } as unknown as App
   buffer = new CounterBuffer<Row>({
+    app,
+    name: 'test counts',
     write: async (rows) => {
       await new Promise((done) => setTimeout(done, 10))
       if (!isAvailable) throw new Error('the database is unavailable')
@@ -27,7 +34,6 @@ beforeEach(() => {
     },
     add: (into, from) => void (into.count += from.count),
     failureMessage: 'failed to write counts',
-    log: { warn: (_: unknown, message?: string) => void warnings.push(message ?? '') },
     maxRows: 3,
   })
 })
@@ -80,4 +86,13 @@ test('counts recorded during a failed write are added to the rows that are put b
     { key: 'a', count: 2 },
     { key: 'b', count: 1 },
   ])
+})
+
+test('writes are reported as a loop, with their failures', async () => {
+  await vi.advanceTimersByTimeAsync(1_100)
+  expect(loopReports(app)).toMatchObject([{ name: 'test counts', failures: 0, error: null }])
+  isAvailable = false
+  count('a')
+  await vi.advanceTimersByTimeAsync(1_100)
+  expect(loopReports(app)).toMatchObject([{ failures: 1, error: 'the database is unavailable' }])
 })

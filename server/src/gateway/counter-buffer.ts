@@ -1,4 +1,5 @@
-import type { Logger } from 'pino'
+import type { App } from '../app.ts'
+import { measured } from '../health/loops.ts'
 
 /** Interval of writes to the database. */
 const flushMs = 1_000
@@ -7,13 +8,15 @@ const defaultMaxRows = 100_000
 
 /** How a buffer writes its rows. */
 export type CounterBufferOptions<Row> = {
+  app: Pick<App, 'config' | 'clock' | 'log'>
+  /** What the buffer counts; the name of its loop in metrics and in the operator's console. */
+  name: string
   /** Adds the rows to the database. They are ordered by key, so that concurrent gateways lock rows in the same order. */
   write: (rows: Row[]) => Promise<void>
   /** Adds the counts of `from` to `into`. */
   add: (into: Row, from: Row) => void
   /** The log line for a failed write. */
   failureMessage: string
-  log: Pick<Logger, 'warn'>
   /** Maximum number of rows in memory. Counts of further keys are dropped until a write succeeds. */
   maxRows?: number
 }
@@ -30,10 +33,12 @@ export class CounterBuffer<Row> {
   /** Rows in the database write that is in progress. They count towards the maximum, since they may be put back. */
   #inFlight = new Map<string, Row>()
   #writing: Promise<void> = Promise.resolve()
+  readonly #runRound: () => Promise<void>
 
   constructor(options: CounterBufferOptions<Row>) {
     this.#options = options
     this.#maxRows = options.maxRows ?? defaultMaxRows
+    this.#runRound = measured(options.app, options.name, flushMs, () => this.#write())
     this.#timer = setInterval(() => void this.flush(), flushMs).unref()
   }
 
@@ -51,7 +56,9 @@ export class CounterBuffer<Row> {
 
   /** Writes all counts. Never rejects. */
   flush(): Promise<void> {
-    this.#writing = this.#writing.then(() => this.#write())
+    this.#writing = this.#writing
+      .then(this.#runRound)
+      .catch((error: unknown) => this.#options.app.log.warn({ err: error }, this.#options.failureMessage))
     return this.#writing
   }
 
@@ -69,10 +76,11 @@ export class CounterBuffer<Row> {
     try {
       await this.#options.write(ordered)
     } catch (error) {
-      this.#options.log.warn({ err: error }, this.#options.failureMessage)
       this.#putBack()
+      throw error
+    } finally {
+      this.#inFlight = new Map()
     }
-    this.#inFlight = new Map()
   }
 
   #putBack(): void {

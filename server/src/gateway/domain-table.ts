@@ -1,5 +1,6 @@
 import type { App } from '../app.ts'
 import { notificationsOf } from '../db/notifications.ts'
+import { measured } from '../health/loops.ts'
 import { domainsChannel, selectActiveDomains, type ActiveDomain } from '../modules/domains/index.ts'
 import { nameOf } from '../tls/host-name.ts'
 import type { Target } from './address.ts'
@@ -25,9 +26,11 @@ export async function openDomainTable(app: App): Promise<DomainTable> {
   let domains = new Map<string, ActiveDomain>()
   const firstRead = Promise.withResolvers<void>()
   // One read at a time, so that an earlier read cannot replace the result of a later one.
-  const reload = oneAtATime(async () => {
-    domains = new Map((await selectActiveDomains(app.db)).map((domain) => [domain.name, domain]))
-  })
+  const reload = oneAtATime(
+    measured(app, 'gateway domains', reloadMs, async () => {
+      domains = new Map((await selectActiveDomains(app.db)).map((domain) => [domain.name, domain]))
+    }),
+  )
   const reloadOrLog = () =>
     void reload().then(firstRead.resolve, (error: unknown) => {
       firstRead.reject(error)

@@ -19,12 +19,14 @@ export type IngressCount = {
 
 /** Counts requests, bytes and latencies of every version by minute. */
 export class IngressMeter {
-  readonly #app: Pick<App, 'database' | 'clock' | 'log'>
+  readonly #app: Pick<App, 'config' | 'clock' | 'database' | 'log'>
   readonly #buffer: CounterBuffer<IngressMinute>
 
-  constructor(app: Pick<App, 'database' | 'clock' | 'log'>) {
+  constructor(app: Pick<App, 'config' | 'clock' | 'database' | 'log'>) {
     this.#app = app
     this.#buffer = new CounterBuffer<IngressMinute>({
+      app,
+      name: 'request counts',
       write: (rows) => addIngressMinutes(app.database, rows),
       add: (into, from) => {
         into.successes += from.successes
@@ -35,7 +37,6 @@ export class IngressMeter {
         into.histogram = into.histogram.map((n, i) => n + (from.histogram[i] ?? 0))
       },
       failureMessage: 'failed to write ingress counts; trying again',
-      log: app.log,
     })
   }
 

@@ -26,15 +26,15 @@ test('every gateway reports generation changes, and a gateway that starts later 
 
 test('a gateway writes only changes, and deletes its rows when it shuts down gracefully', async () => {
   const writes: number[] = []
-  const { db, log } = bed.t.app
-  const countingDb = new Proxy(db, {
+  const { app } = bed.t
+  const countingDb = new Proxy(app.db, {
     get: (target, key) => {
       if (key === 'execute') writes.push(1)
       const value: unknown = Reflect.get(target, key, target)
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
-  const reports = new RouteReports({ db: countingDb, log })
+  const reports = new RouteReports({ ...app, db: countingDb })
   for (let id = 1; id <= 10_000; id++) reports.report(id, 1)
   await reports.beat()
   await until(async () => expect(await count('gateway_routes')).toBe(10_000))
@@ -47,8 +47,7 @@ test('a gateway writes only changes, and deletes its rows when it shuts down gra
 })
 
 test('a gateway that cannot write its heartbeat is not ready', async () => {
-  const { db, log } = bed.t.app
-  const reports = new RouteReports({ db, log }, { beatMs: 20, staleMs: 200 })
+  const reports = new RouteReports(bed.t.app, { beatMs: 20, staleMs: 200 })
   await reports.beat()
   expect(reports.problem()).toBeNull()
   await bed.t.app.database.pool.query('alter table gateways rename to unavailable_gateways')

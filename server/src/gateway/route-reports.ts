@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { App } from '../app.ts'
+import { measured } from '../health/loops.ts'
 import { recordGatewayHeartbeat, deleteGateway, saveGatewayRoutes } from '../modules/deployments/index.ts'
 
 /** The interval of heartbeats, and their maximum age. */
@@ -11,6 +12,8 @@ export type ReportIntervals = {
 
 export const defaultReportIntervals: ReportIntervals = { beatMs: 5_000, staleMs: 10_000 }
 
+type ReportsApp = Pick<App, 'config' | 'clock' | 'db' | 'log'>
+
 /** Delay before a failed write is retried. */
 const retryMs = 1_000
 
@@ -20,7 +23,8 @@ const retryMs = 1_000
  */
 export class RouteReports {
   readonly id = randomUUID()
-  readonly #app: Pick<App, 'db' | 'log'>
+  readonly #app: ReportsApp
+  readonly #runBeat: () => Promise<void>
   readonly #intervals: ReportIntervals
   /** The generation of each version that this gateway routes to. */
   readonly #generations = new Map<number, number>()
@@ -31,9 +35,10 @@ export class RouteReports {
   #isClosed = false
   readonly #timer: NodeJS.Timeout
 
-  constructor(app: Pick<App, 'db' | 'log'>, intervals: ReportIntervals = defaultReportIntervals) {
+  constructor(app: ReportsApp, intervals: ReportIntervals = defaultReportIntervals) {
     this.#app = app
     this.#intervals = intervals
+    this.#runBeat = measured(app, 'gateway heartbeat', intervals.beatMs, () => this.#recordBeat())
     this.#timer = setInterval(() => void this.beat(), intervals.beatMs).unref()
   }
 
@@ -54,15 +59,17 @@ export class RouteReports {
 
   /** Writes a heartbeat. Never rejects; `problem` reports failures. */
   async beat(): Promise<void> {
-    const startedMs = performance.now()
-    try {
-      const isNew = await recordGatewayHeartbeat(this.#app.db, this.id)
-      this.#beatAtMs = startedMs
-      if (isNew) this.#pending = new Map(this.#generations)
-      await this.#write()
-    } catch (error) {
+    await this.#runBeat().catch((error: unknown) => {
       if (!this.#isClosed) this.#app.log.warn({ err: error }, 'failed to write the gateway heartbeat')
-    }
+    })
+  }
+
+  async #recordBeat(): Promise<void> {
+    const startedMs = performance.now()
+    const isNew = await recordGatewayHeartbeat(this.#app.db, this.id)
+    this.#beatAtMs = startedMs
+    if (isNew) this.#pending = new Map(this.#generations)
+    await this.#write()
   }
 
   async close(): Promise<void> {

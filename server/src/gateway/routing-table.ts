@@ -1,5 +1,6 @@
 import type { App } from '../app.ts'
 import { notificationsOf } from '../db/notifications.ts'
+import { measured } from '../health/loops.ts'
 import { squidsChannel } from '../modules/versions/index.ts'
 import { selectRoutes, type Route } from './routes-store.ts'
 
@@ -62,13 +63,13 @@ export async function openRoutingTable(
     return pending
   }
   let reloadedAtMs = performance.now()
-  const reload = async () => {
+  const reload = measured(app, 'gateway routes', reloadMs, async () => {
     const routes = await selectRoutes(app.db)
     const currentIds = new Set(routes.map((r) => r.squidId))
     for (const id of byId.keys()) if (!currentIds.has(id)) remove(id)
     routes.forEach(put)
     reloadedAtMs = performance.now()
-  }
+  })
   const logFailure = (promise: Promise<void>) =>
     void promise.catch((error: unknown) => app.log.warn({ err: error }, 'failed to read gateway routes'))
 

@@ -16,13 +16,14 @@ export class PortalMeter {
   constructor(app: Pick<App, 'db' | 'clock' | 'log'>) {
     this.#app = app
     this.#buffer = new CounterBuffer<PortalUsageRow>({
+      app,
+      name: 'Portal usage',
       write: (rows) => addPortalUsage(app.db, rows),
       add: (into, from) => {
         into.requests += from.requests
         into.bytes += from.bytes
       },
       failureMessage: 'failed to write Portal usage; trying again',
-      log: app.log,
     })
   }
 

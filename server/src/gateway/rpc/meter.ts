@@ -21,6 +21,8 @@ export class Meter {
   constructor(app: App, onWritten: (totals: Totals, ownRequests: ReadonlyMap<number, number>) => void) {
     this.#app = app
     this.#buffer = new CounterBuffer<RpcUsageRow>({
+      app,
+      name: 'RPC usage',
       write: async (rows) => {
         const totals = await addRpcUsage(app.db, rows)
         const ownRequests = requestsByOrg(rows)
@@ -32,7 +34,6 @@ export class Meter {
         into.failures += from.failures
       },
       failureMessage: 'failed to write RPC usage; trying again',
-      log: app.log,
     })
   }
 

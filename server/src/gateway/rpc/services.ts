@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { App } from '../../app.ts'
 import { notificationsOf } from '../../db/notifications.ts'
+import { measured } from '../../health/loops.ts'
 import { chainsOf, rpcWatchChannel, saveUpstreamStates } from '../../modules/chains/index.ts'
 import { Cache } from './cache.ts'
 import { ChainService } from './chain-service.ts'
@@ -76,7 +77,7 @@ function createServices(app: App): Services {
  * stops these writes.
  */
 function reportHealth(app: App, pools: () => Iterable<Pool>): () => void {
-  const report = async () => {
+  const report = measured(app, 'RPC nodes', reportMs, async () => {
     const observedAt = app.clock.now()
     const rows = [...pools()]
       .filter((pool) => pool.isActive)
@@ -95,7 +96,7 @@ function reportHealth(app: App, pools: () => Iterable<Pool>): () => void {
         })),
       )
     await saveUpstreamStates(app.db, rows)
-  }
+  })
   const timer = setInterval(
     () => void report().catch((error: unknown) => app.log.warn({ err: error }, 'failed to write RPC health')),
     reportMs,
