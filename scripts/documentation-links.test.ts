@@ -1,54 +1,71 @@
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
-import { operatorPages } from '../site/.vitepress/generate/operator-pages.ts'
+import { areaPage } from '../site/.vitepress/generate/area-page.ts'
 import { apiAreas } from '../site/.vitepress/generate/areas.ts'
+import { readDocument } from '../site/.vitepress/generate/document.ts'
+import { operatorPages } from '../site/.vitepress/generate/operator-pages.ts'
+import { base, createPageRenderer } from '../site/.vitepress/testing/render-page.ts'
 import { root } from './root.ts'
 
 const folder = join(root, 'site/pages')
 const files = globSync('{*.md,{api,operators}/index.md}', { cwd: folder })
-const textOf = (file: string) => readFileSync(join(folder, file), 'utf8').replaceAll(/^```[\s\S]*?^```$/gm, '')
 /** Returns the address of a page in the site. */
 const addressOf = (file: string) => `/${file.replace(/(index)?\.md$/, '')}`
 
-/** Returns the anchor that VitePress gives to a heading that declares none. */
-const slug = (heading: string) =>
-  heading
-    .toLowerCase()
-    .replaceAll(/[^\w\s-]/g, '')
-    .trim()
-    .replaceAll(/\s+/g, '-')
-    .replace(/^(\d)/, '_$1')
-
-const anchorsOf = (text: string) =>
-  [...text.matchAll(/^#{1,4} (.*?)(?: \{#([\w-]+)\})?$/gm)].map(([, heading = '', anchor]) => anchor ?? slug(heading))
-
-/** The anchors of each page by its address. Null for pages that the build makes from other sources: the build checks their links. */
-const pages = new Map<string, string[] | null>([
-  ...files.map((file) => [addressOf(file), anchorsOf(textOf(file))] as const),
-  ...operatorPages.map(({ name }) => [`/operators/${name}`, null] as const),
-  ...apiAreas.map(({ name }) => [`/api/${name}`, null] as const),
+/** The Markdown of each page of the site, by its address. */
+const sources = new Map<string, string>([
+  ...files.map((file) => [addressOf(file), readFileSync(join(folder, file), 'utf8')] as const),
+  ...operatorPages.map(({ name, file }) => [`/operators/${name}`, readDocument(file)] as const),
+  ...apiAreas.map(({ name }) => [`/api/${name}`, areaPage(name)] as const),
 ])
+// The anchors of VitePress differ from those of GitHub.
+const render = await createPageRenderer(folder)
+const pages = new Map([...sources].map(([address, text]) => [address, render(address, text)]))
 
-test.each(files)('the links of %s lead to pages and headings that exist', (file) => {
-  const own = addressOf(file)
-  // Another test checks pictures (`![text](file)`).
-  const broken = [...textOf(file).matchAll(/(?<!!\[[^\]]*)\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].filter(
-    ([, path = '', anchor]) => {
-      const anchors = pages.get(path === '' ? own : path)
-      return anchors === undefined || (anchor !== undefined && anchors !== null && !anchors.includes(anchor))
-    },
-  )
-  expect(broken.map(([link]) => link)).toEqual([])
+test.each([...pages.keys()])('the links of %s lead to pages and headings that exist', (address) => {
+  const broken = pages.get(address)?.links.filter((link) => {
+    const [path = '', anchor] = link.split('#')
+    const anchors = pages.get(path === '' ? address : path.replace(base, '/'))?.anchors
+    return anchors === undefined || (anchor !== undefined && !anchors.includes(anchor))
+  })
+  expect(broken).toEqual([])
 })
 
-test('the list of anchors contains those of the first page', () => {
-  expect(pages.get('/')).toContain('get-started')
-  expect(pages.get('/deploy')).toContain('slots-and-tags')
+test('the list of anchors contains those of the first page and of a document', () => {
+  expect(pages.get('/')?.anchors).toContain('get-started')
+  expect(pages.get('/deploy')?.anchors).toContain('slots-and-tags')
+  expect(pages.get('/operators/security')?.anchors).toContain('what-is-not-protected')
 })
 
 test('the sidebar links to every page except those to which only the console links', () => {
   const sidebar = readFileSync(join(root, 'site/.vitepress/sidebar.ts'), 'utf8')
   const missing = files.map(addressOf).filter((page) => !sidebar.includes(`link: '${page}'`))
   expect(missing.sort()).toEqual(['/privacy', '/terms'])
+})
+
+const documents = ['README.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: root })]
+const documentText = (file: string) => readFileSync(join(root, file), 'utf8').replaceAll(/^ *```[\s\S]*?^ *```$/gm, '')
+
+/** Returns the anchors that GitHub gives to the headings of a document. */
+function anchorsOnGitHub(file: string): string[] {
+  const counts = new Map<string, number>()
+  return [...documentText(file).matchAll(/^#{1,6} (.*)$/gm)].map(([, heading = '']) => {
+    const text = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase()
+    const slug = text.replaceAll(/[^\p{L}\p{N}\s_-]/gu, '').replaceAll(' ', '-')
+    const count = counts.get(slug) ?? 0
+    counts.set(slug, count + 1)
+    return count === 0 ? slug : `${slug}-${count}`
+  })
+}
+
+test.each(documents)('the links of %s lead to files and headings that exist', (file) => {
+  const text = documentText(file).replaceAll(/`[^`\n]+`/g, '`')
+  const links = [...text.matchAll(/\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)/g)]
+  const broken = links.filter(([, path = '', anchor]) => {
+    const target = path === '' ? file : normalize(join(dirname(file), path))
+    if (!existsSync(join(root, target))) return true
+    return anchor !== undefined && target.endsWith('.md') && !anchorsOnGitHub(target).includes(anchor)
+  })
+  expect(broken.map(([link]) => link)).toEqual([])
 })

@@ -1,4 +1,4 @@
-import { contract } from '@shoal/contract'
+import { contract, endpointsOf, isForOperators } from '@shoal/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Pool } from 'undici'
 import { badCalls, type BadCall } from '../support/bad-input.ts'
@@ -11,6 +11,7 @@ const seed = Number(process.env['SHOAL_TEST_SEED'] ?? 20_261_122)
 const callers = 8
 /** After this many calls, the test creates another organization and session, because some calls delete them. */
 const batchSize = 2000
+const endpoints = endpointsOf(contract)
 
 let shoal: Shoal
 let org: Org
@@ -64,6 +65,7 @@ async function faultOf(call: BadCall): Promise<string | null> {
   if (statusCode === 431) return null
   if (!String(headers['content-type']).startsWith('application/json')) return `${statusCode} is not JSON: ${text}`
   const { error } = JSON.parse(text) as { error?: unknown }
+  if (statusCode === 404 && String(error).startsWith(`Cannot ${call.method} `)) withoutRoute.add(call)
   if (typeof error !== 'string' || error === '') return `${statusCode} has no message: ${text}`
   return /node_modules|\bat .+:\d+:\d+|pg_|\bselect .+ from\b|RangeError|TypeError/.test(error)
     ? `${statusCode} ${error}`
@@ -75,9 +77,11 @@ const isEnding = ({ endpoint, method }: BadCall): boolean =>
   method === 'DELETE' || /sign-?out|password|restore|email/i.test(endpoint)
 
 const statuses = new Map<number, number>()
+/** The calls that the server rejected because it knows no such path. */
+const withoutRoute = new Set<BadCall>()
 
 test(
-  `each of ${callCount} calls with bad input is accepted or rejected with a message, and the server stays ready`,
+  `each of ${callCount} calls with bad input, to every endpoint, is accepted or rejected with a message, and the server stays ready`,
   { timeout: 900_000 },
   async () => {
     const faults: string[] = []
@@ -96,6 +100,12 @@ test(
         }
       }
       await Promise.all(Array.from({ length: callers }, caller))
+      const oneOfEach = calls.slice(0, endpoints.length)
+      expect(oneOfEach.map(({ endpoint }) => endpoint)).toEqual(endpoints.map(([name]) => name))
+      // For all other callers than operators, the endpoints for operators behave like unknown paths.
+      const withRoute = endpoints.filter(([, endpoint]) => !isForOperators(endpoint)).map(([name]) => name)
+      const unreached = oneOfEach.filter((call) => withoutRoute.has(call)).map(({ endpoint }) => endpoint)
+      expect(unreached.filter((name) => withRoute.includes(name))).toEqual([])
     }
     console.log(`seed ${seed}, statuses:`, Object.fromEntries([...statuses].sort(([a], [b]) => a - b)))
     expect(faults).toEqual([])

@@ -2,11 +2,18 @@ import { createServer, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { hasNamespaces, openTestBed, OUTSIDE, PORT, reserveTestBed, type TestBed } from '@shoal/runtime/network-harness'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deploy, waitForDeployment } from '../support/deploy.ts'
 import { addOrg } from '../support/org.ts'
 import { ordinaryUser, ordinaryUserObstacle } from '../support/ordinary-user.ts'
-import { buildResultPrefix, type ProbeResults, makeProberSquid, type Target } from '../support/prober-squid.ts'
+import {
+  type DeployScript,
+  type ProbeResults,
+  makeProberSquid,
+  resultsOf,
+  type Target,
+} from '../support/prober-squid.ts'
 import { freePort } from '../support/free-port.ts'
 import { processesIn, startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
@@ -35,6 +42,9 @@ const outsideAddress = () =>
       (address) => address && !address.internal && address.family === 'IPv4' && !address.address.startsWith('198.18.'),
     )?.address
 
+/** The metadata service of clouds. The test bed simulates it. */
+const metadata: Target = `${OUTSIDE.metadata}:${PORT}`
+
 type Report = { found: ProbeResults; database: Target; address: string }
 
 describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, isOwn, user }) => {
@@ -43,16 +53,22 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
   let listenerPort: number
   let ports: { api: number; gateway: number; open: number; victim: number }
   let report: (org: string, targets: Target[]) => Promise<Report>
-  let buildResults: ProbeResults
+  let resultsIn: (script: DeployScript) => ProbeResults
+  let bed: TestBed | null = null
   const folders: string[] = []
 
+  if (hasNamespaces) reserveTestBed()
   beforeAll(async () => {
+    if (hasNamespaces) {
+      bed = await openTestBed()
+      await bed.listen(bed.outside)
+    }
     // This server simulates a service of the host that listens on all addresses.
     listener = createServer((socket) => socket.end('a service of the host'))
     listenerPort = await freePort()
     await new Promise<void>((resolve) => listener.listen(listenerPort, '0.0.0.0', resolve))
     // With SHOAL_ALLOW_SHARED_NETWORK=false, a server without root deploys for both organizations only if each version has its own network.
-    const env = { SHOAL_NETWORK: setting, ...(user && { SHOAL_ALLOW_SHARED_NETWORK: 'false' }) }
+    const env = { SHOAL_NETWORK: setting, SHOAL_OUTBOX: 'true', ...(user && { SHOAL_ALLOW_SHARED_NETWORK: 'false' }) }
     shoal = await startShoal(env, undefined, user)
     ports = {
       api: Number(new URL(shoal.url).port),
@@ -61,9 +77,9 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
       victim: await freePort(),
     }
     const reports: Record<string, (targets: Target[]) => Promise<Report>> = {}
-    const addSquid = async (org: string, listeners: Target[], buildTargets: Target[]) => {
+    const addSquid = async (org: string, listeners: Target[], scriptTargets: Target[]) => {
       const { token, api } = await addOrg(shoal, org)
-      const project = makeProberSquid(org, { listeners, buildTargets })
+      const project = makeProberSquid(org, { listeners, scriptTargets })
       folders.push(dirname(project))
       const deployer = { shoal, org, token, api, project }
       const deployment = await waitForDeployment(deployer, await deploy(deployer, { name: org, slot: 'v1' }))
@@ -86,18 +102,21 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
     ]
     const { logs } = await addSquid('attackers', serverAddresses, [
       `127.0.0.1:${ports.api}`,
+      outbox(),
       `127.0.0.1:${listenerPort}`,
+      ...(bed ? [metadata] : []),
     ])
-    const encoded = new RegExp(`${buildResultPrefix}([\\w+/=]+)`).exec(JSON.stringify(logs))?.[1] ?? ''
-    buildResults = JSON.parse(Buffer.from(encoded, 'base64').toString()) as ProbeResults
+    resultsIn = (script) => resultsOf(script, logs)
   })
 
   afterAll(async () => {
     for (const folder of folders) rmSync(folder, { recursive: true, force: true })
     listener?.close()
     await shoal?.end()
+    await bed?.end()
   })
 
+  const outbox = () => `127.0.0.1:${ports.api}/outbox`
   const skipWithoutNetworks = (skip: (condition: boolean, reason: string) => void) =>
     skip(isClosed && !shoal.hostSummary().includes('for each version,') && !isRoot, shoal.hostSummary())
 
@@ -133,12 +152,20 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
     expect(found[database]).not.toBeNull()
   })
 
-  test('reaches services of the host from its build only in the network of the host', () => {
-    expect(reachability(buildResults)).toEqual({
-      [`127.0.0.1:${ports.api}`]: !isClosed,
-      [`127.0.0.1:${listenerPort}`]: !isClosed,
-    })
-  })
+  test.each<DeployScript>(['build', 'postinstall'])(
+    'reaches services of the host and the metadata service from its script “%s” only in the network of the host',
+    (script) => {
+      const found = resultsIn(script)
+      expect(reachability(found)).toEqual({
+        [`127.0.0.1:${ports.api}`]: !isClosed,
+        [outbox()]: !isClosed,
+        [`127.0.0.1:${listenerPort}`]: !isClosed,
+        ...(bed && { [metadata]: !isClosed }),
+      })
+      // The script has no key, so that it cannot read the emails even where it reaches the server.
+      if (!isClosed) expect(found[outbox()]).toMatch(/^HTTP\/1\.1 403 /)
+    },
+  )
 
   test('reaches another version only in the network of the host', async ({ skip }) => {
     skipWithoutNetworks(skip)

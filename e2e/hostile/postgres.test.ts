@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Client } from 'pg'
 import { Pool } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { waitForDeployment } from '../support/deploy.ts'
-import { postmasterOf } from '../support/postgres.ts'
+import { connectTo, postmasterOf, type Cluster } from '../support/postgres.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
-import { deploySqlSquid, type SqlSquid } from '../support/sql-squid.ts'
+import { deploySqlSquid, type SignIn, type SqlSquid } from '../support/sql-squid.ts'
 import { isFull } from '../support/tier.ts'
 import { until } from '../support/until.ts'
 
@@ -131,6 +132,77 @@ test('a squid has no rights outside its database', async () => {
   expect(results.filter(([, error]) => !refusals.has(error))).toEqual([])
   await expectUnharmed()
 })
+
+const readFileOf = (cluster: Cluster, name: string) => readFileSync(join(shoal.dataDir, cluster, name), 'utf8').trim()
+
+/** Tries to sign in from the test, with the same results as the squid's `signIn`. */
+async function signInHere(options: SignIn): Promise<string> {
+  const client = new Client(options).on('error', () => undefined)
+  try {
+    await client.connect()
+    return 'signed in'
+  } catch (error) {
+    const { code, message } = error as Error & { code?: string }
+    return code ?? message
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+const clusters: Cluster[] = ['postgres', 'postgres-squids']
+
+test.each(clusters)(
+  'the superuser of the cluster %s cannot sign in without a password or with a wrong one',
+  async (cluster) => {
+    const port = Number(readFileOf(cluster, 'port'))
+    const otherCluster = clusters.find((name) => name !== cluster) as Cluster
+    const passwords = [undefined, '', 'shoal', 'postgres', readFileOf(otherCluster, 'password')]
+    const folders = ['/tmp', '/var/run/postgresql', shoal.dataDir, join(shoal.dataDir, cluster, 'data')]
+    const attempts = ['127.0.0.1', '::1', ...folders].flatMap((host) =>
+      ['postgres', 'template1'].flatMap((database) =>
+        passwords.map((password): SignIn => ({
+          host,
+          port,
+          database,
+          user: 'shoal',
+          ...(password === undefined ? {} : { password }),
+        })),
+      ),
+    )
+    // The password is wrong (28P01), or the client has none although Postgres requests one.
+    const isRefused = (result: string) => result === '28P01' || /client password must be a/.test(result)
+    // Nothing listens at the address, the network or the file system does not allow it, or the squid has no IPv6.
+    const isUnreachable = (result: string) =>
+      /^(ECONNREFUSED|ENOENT|EACCES|EPERM|ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL)$/.test(result)
+    for (const [origin, signIn] of [
+      ['test', signInHere],
+      ['squid', first().signIn],
+    ] as const) {
+      const results = await Promise.all(
+        attempts.map(async (attempt) => ({ ...attempt, result: await signIn(attempt) })),
+      )
+      // Each program reaches the cluster of squids, and the programs of the host also reach the other one.
+      const isReachable = ({ host }: SignIn) =>
+        host === '127.0.0.1' && (origin === 'test' || cluster === 'postgres-squids')
+      expect(results.filter((attempt) => isReachable(attempt) && !isRefused(attempt.result))).toEqual([])
+      expect(results.filter(({ result }) => !isRefused(result) && !isUnreachable(result))).toEqual([])
+    }
+    // Neither cluster has a Unix socket, and if it had one, it would request a password there too.
+    const superuser = await connectTo(shoal.dataDir, 'postgres', cluster)
+    try {
+      const { rows: rules } = await superuser.query<{ type: string; method: string; error: string | null }>(
+        'select type, auth_method as method, error from pg_hba_file_rules',
+      )
+      expect(new Set(rules.map(({ type }) => type))).toEqual(new Set(['local', 'host']))
+      expect(rules.filter(({ method, error }) => method !== 'scram-sha-256' || error !== null)).toEqual([])
+      expect((await superuser.query('show unix_socket_directories')).rows).toEqual([{ unix_socket_directories: '' }])
+    } finally {
+      await superuser.end()
+    }
+    expect(readFileSync('/proc/net/unix', 'utf8')).not.toContain(`.s.PGSQL.${port}`)
+    await expectUnharmed()
+  },
+)
 
 test('a squid that opens all its connections does not reduce those of other squids', async () => {
   for (const squid of hostile) {

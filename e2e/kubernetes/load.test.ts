@@ -104,6 +104,18 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('requests to a squid in a clu
     expect(failures, opened.cloud.shoal.output().slice(-3000)).toEqual([])
   })
 
+  test('do not fail while the version is rolled back', { timeout: 1_200_000 }, async () => {
+    const { api, org } = opened.cloud
+    const params = { code: org, reference: 'counting@v1' }
+    const failures = await failuresDuring('version rolled back', someRequests, async () => {
+      const deployments = await api.deployments.list({ params: { code: org }, query: {} })
+      const first = deployments.findLast(({ image }) => image !== null)
+      const { id } = await api.squids.rollback({ params, body: { deploymentId: first?.id ?? 0 } })
+      expect(await waitForDeployment(opened.cloud, id, 300_000)).toMatchObject({ status: 'OK', failed: 'NO' })
+    })
+    expect(failures, opened.cloud.shoal.output().slice(-3000)).toEqual([])
+  })
+
   test('do not fail while the pod of its api is deleted', { timeout: 1_200_000 }, async () => {
     const failures = await failuresDuring('api pod deleted', someRequests, async () => {
       const [pod] = await podsOf('api')
@@ -121,8 +133,8 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('requests to a squid in a clu
   })
 
   test('no two processors of the squid ran at the same time', async () => {
-    // The processor started for the first deployment, the update and the drain.
-    expect((await starts()).length).toBe(3)
+    // The processor started for the first deployment, the update, the drain and the rollback.
+    expect((await starts()).length).toBe(4)
     expect((await starts()).filter(({ was_alone }) => !was_alone)).toEqual([])
   })
 })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pageErrors, accessibilityFlaws, openBrowser, switchTheme } from '../support/browser.ts'
+import { pageErrors, accessibilityFlaws, newUser, openBrowser, switchTheme } from '../support/browser.ts'
 import { signInAs } from '../support/people.ts'
 import { deploySimulated } from '../support/simulated-squid.ts'
 import { connectTo, freezePostgres } from '../support/postgres.ts'
@@ -196,4 +196,28 @@ test.each([
   expect(documents).toHaveLength(2)
   expect(pageErrors.slice(errorCount)).toEqual([])
   await target.close()
+})
+
+test('the error reporter starts only after the user has left an address with a secret, and never sends the secret', async () => {
+  const context = await newUser(browser, shoal)
+  const sent: string[] = []
+  await context.route('https://sentry.invalid/**', async (route) => {
+    sent.push(route.request().postDataBuffer()?.toString() ?? '')
+    await route.fulfill({ status: 200, body: '{}' })
+  })
+  const target = await context.newPage()
+  await target.goto('/restore/confirm/tok3n')
+  await target.getByLabel('Password').first().waitFor()
+  expect(sent).toEqual([])
+  await target.evaluate("history.pushState({}, '', '/restore')")
+  const errorCount = pageErrors.length
+  await expect
+    .poll(async () => {
+      await target.evaluate("setTimeout(() => { throw new Error('a test error') })")
+      return sent.join()
+    })
+    .toContain('a test error')
+  expect(sent.join()).not.toContain('tok3n')
+  pageErrors.splice(errorCount)
+  await context.close()
 })

@@ -1,4 +1,4 @@
-import { OperatorOrg, OperatorOverview, OperatorSquid } from '@shoal/contract'
+import { OperatorDeployment, OperatorOrg, OperatorOverview, OperatorSquid } from '@shoal/contract'
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -60,10 +60,10 @@ test('for scripts, `status --json`, `org list --json` and `squid list --json` pr
     shoal.cli<{ squids: unknown[] }>('squid', 'list', '--search', 'listed'),
   ])
   expect(status).toMatchObject({ database: 'ok', organizations: 1, squidsHibernated: 1, squidsRunning: 0 })
-  const { findings, deployments, postgres, backup, certificates } = OperatorOverview.shape
-  for (const [name, shape] of Object.entries({ findings, deployments, postgres, backup, certificates }))
+  const { replicas: _, ...shapes } = OperatorOverview.shape
+  for (const [name, shape] of Object.entries({ ...shapes, unfinishedDeployments: OperatorDeployment.array() }))
     expect(shape.safeParse(status[name]).error, name).toBeUndefined()
-  expect(status['processes']).toMatchObject([{ roles: ['api', 'worker', 'gateway'], isAlive: true }])
+  expect(status['processes']).toMatchObject([{ roles: ['api', 'worker', 'gateway'], isAlive: true, disk: {} }])
   const org = OperatorOrg.array()
     .parse(orgs)
     .find(({ code }) => code === 'acme-labs')

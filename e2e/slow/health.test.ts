@@ -1,8 +1,9 @@
 import { rmSync } from 'node:fs'
+import type { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startProcess, type ServerProcess } from '../support/server-process.ts'
 import { freePort } from '../support/free-port.ts'
-import { findPostmaster, postmasterOf } from '../support/postgres.ts'
+import { connectTo, findPostmaster, postmasterOf } from '../support/postgres.ts'
 import { stopPostgresOf, makeDataDir } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 import { promisedLimitMs } from '../support/tier.ts'
@@ -59,6 +60,8 @@ describe('one server with all roles', () => {
       const authorization = `Bearer ${token}`
       const metrics = await (await fetch(`${url}/metrics`, { headers: { authorization } })).text()
       expect(metrics).toMatch(/^shoal_worker_active 1$/m)
+      for (const loop of ['deployments', 'gateway heartbeat', 'gateway routes'])
+        expect(metrics).toMatch(new RegExp(`^shoal_loop_last_end_seconds\\{loop="${loop}"\\} \\d+`, 'm'))
       expect(metrics).toMatch(/^process_resident_memory_bytes \d+$/m)
       const anonymous = await fetch(`${url}/metrics`)
       expect(anonymous.status).toBe(404)
@@ -85,6 +88,39 @@ describe('one server with all roles', () => {
       process.kill(postgres, 'SIGCONT')
     }
     await until(async () => (await readReadiness(server.url)).status === 'ok', 'the server is ready again')
+    expect(postmasterOf(dataDir)).toBe(postgres)
+    expect(server.output()).not.toContain('stopped unexpectedly')
+  })
+
+  test('is not ready while other clients use all connections of its database, and is ready again afterwards', async () => {
+    const postgres = postmasterOf(dataDir)
+    const held: Client[] = []
+    /** Opens connections until Postgres refuses one, which then also refuses the server: both sign in as the superuser. */
+    const useAllConnections = async () => {
+      for (;;) {
+        const client = await connectTo(dataDir, 'shoal').catch((error: unknown) => error as { code?: string })
+        if (!('query' in client)) return client.code
+        held.push(client.on('error', () => undefined))
+      }
+    }
+    try {
+      const ports = [server.url, server.gatewayUrl, healthUrl]
+      await until(async () => {
+        // Repeated, because the server closes idle connections, and could then open one.
+        expect(await useAllConnections()).toBe('53300')
+        const responses = await Promise.all(ports.map((url) => fetch(`${url}/readyz`)))
+        const bodies = (await Promise.all(responses.map((response) => response.json()))) as Ready[]
+        return (
+          responses.every(({ status }) => status === 503) &&
+          bodies.every(({ checks }) => checks['database'] === 'does not respond')
+        )
+      }, 'each port reports the database')
+      for (const url of ports) expect((await fetch(`${url}/healthz`)).status).toBe(200)
+    } finally {
+      await Promise.all(held.map((client) => client.end()))
+    }
+    await until(async () => (await fetch(`${server.url}/readyz`)).status === 200, 'the server is ready again')
+    expect(await readReadiness(server.url)).toMatchObject({ status: 'ok', checks: { database: 'ok' } })
     expect(postmasterOf(dataDir)).toBe(postgres)
     expect(server.output()).not.toContain('stopped unexpectedly')
   })

@@ -26,19 +26,32 @@ type Schema = {
   allOf?: Schema[]
 }
 
-/** Generates calls to all endpoints with wrong values, types, encodings and sizes; the same `seed` gives the same calls. */
+/**
+ * Generates calls to all endpoints with wrong values, types, encodings and sizes; the same `seed` gives the same calls. The first calls
+ * are one to each endpoint, at a path that its route accepts; the others are random.
+ * @throws if `count` is less than the number of endpoints
+ */
 export function badCalls(areas: Areas, valid: ValidValues, options: { seed: number; count: number }): BadCall[] {
+  const { seed, count } = options
+  const endpoints = endpointsOf(areas)
+  if (count < endpoints.length) throw new Error(`${count} calls are too few for ${endpoints.length} endpoints`)
   const bodies = bodySchemas(areas)
-  const call = fc
-    .constantFrom(...endpointsOf(areas))
-    .chain(([name, endpoint]) => badCall(name, endpoint, bodies.get(name) ?? null, valid))
-  return fc.sample(call, { seed: options.seed, numRuns: options.count })
+  const callTo = ([name, endpoint]: [string, Endpoint], path: fc.Arbitrary<string>) =>
+    badCall(name, endpoint, { path, schema: bodies.get(name) ?? null })
+  const oneOfEach = fc.tuple(...endpoints.map((named) => callTo(named, validPathOf(named[1], valid))))
+  const random = fc.constantFrom(...endpoints).chain((named) => callTo(named, pathOf(named[1], valid)))
+  return [
+    ...fc.sample(oneOfEach, { seed, numRuns: 1 }).flat(),
+    ...fc.sample(random, { seed, numRuns: count - endpoints.length }),
+  ]
 }
 
-function badCall(name: string, endpoint: Endpoint, schema: Schema | null, valid: ValidValues): fc.Arbitrary<BadCall> {
+type CallParts = { path: fc.Arbitrary<string>; schema: Schema | null }
+
+function badCall(name: string, endpoint: Endpoint, { path, schema }: CallParts): fc.Arbitrary<BadCall> {
   return fc
     .record({
-      path: pathOf(endpoint, valid),
+      path,
       query: queryOf(endpoint),
       bodyAndHeaders:
         schema || endpoint.kind === 'upload'
@@ -141,13 +154,19 @@ function nested(depth: number): unknown {
   return depth === 0 ? 1 : { a: [nested(depth - 1)] }
 }
 
-function pathOf({ path }: Endpoint, valid: ValidValues): fc.Arbitrary<string> {
+/** Generates paths with mostly valid values. */
+function pathOf(endpoint: Endpoint, valid: ValidValues): fc.Arbitrary<string> {
+  const wrong = fc.oneof(badText.map(encoded), fc.constantFrom(...rawTexts))
+  return pathWith(endpoint, (name) => fc.oneof({ weight: 3, arbitrary: validParam(name, valid) }, wrong))
+}
+
+const validPathOf = (endpoint: Endpoint, valid: ValidValues) => pathWith(endpoint, (name) => validParam(name, valid))
+
+const validParam = (name: string, { codes, references }: ValidValues) =>
+  fc.constantFrom(...(name === 'code' ? codes : name === 'reference' ? references : ['1', '2', 'eth', 'prod']))
+
+function pathWith({ path }: Endpoint, valueOf: (name: string) => fc.Arbitrary<string>): fc.Arbitrary<string> {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '')
-  const valueOf = (name: string) => {
-    const choices = name === 'code' ? valid.codes : name === 'reference' ? valid.references : ['1', '2', 'eth', 'prod']
-    const wrong = fc.oneof(badText.map(encoded), fc.constantFrom(...rawTexts))
-    return fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...choices) }, wrong)
-  }
   return fc
     .tuple(...names.map(valueOf))
     .map((values) => names.reduce((text, name, n) => text.replace(`{${name}}`, () => values[n] ?? ''), path))

@@ -1,6 +1,6 @@
 import { bareManifest, makeBareSquid, postgresAddon } from './bare-squid.ts'
 
-/** `host:port` that a program tries to connect to. */
+/** `host:port`, optionally with a path to request, that a program tries to connect to. */
 export type Target = string
 
 /** The text that the program received from each target; null if it could not connect. */
@@ -10,9 +10,9 @@ export type ProbeResults = Record<Target, string | null>
 const probeSource = `
 const net = require('node:net')
 const probe = (target) => new Promise((done) => {
-  const [, host, port] = target.match(/^\\[?(.*?)\\]?:(\\d+)$/)
+  const [, host, port, path = '/probe'] = target.match(/^\\[?(.*?)\\]?:(\\d+)(\\/.*)?$/)
   let text = ''
-  const socket = net.connect({ host, port: Number(port) }, () => { text = ' '; socket.write('GET /probe HTTP/1.0\\r\\n\\r\\n') })
+  const socket = net.connect({ host, port: Number(port) }, () => { text = ' '; socket.write('GET ' + path + ' HTTP/1.0\\r\\n\\r\\n') })
   const end = () => { socket.destroy(); done(text === '' ? null : text.slice(0, 300).trim()) }
   socket.setTimeout(2000, end)
   socket.on('data', (piece) => (text += piece)).on('end', end).on('error', end)
@@ -49,22 +49,42 @@ http.createServer(async (request, response) => {
 }).listen(process.env.GQL_PORT)
 `
 
-/** Prefix of the log line with the results of the build's attempts: JSON of `ProbeResults` in base64. */
-export const buildResultPrefix = 'the build found '
+/** Scripts of the package, which run while the squid is deployed. */
+const deployScripts = ['build', 'postinstall'] as const
+export type DeployScript = (typeof deployScripts)[number]
+
+/** Prefix of the log line with the results of a script's attempts: JSON of `ProbeResults` in base64. */
+const resultPrefix = (script: DeployScript) => `the ${script} found `
+
+/** Returns what a script has found, from the log of the deployment. @throws if it has not logged its results */
+export function resultsOf(script: DeployScript, logs: unknown): ProbeResults {
+  const encoded = new RegExp(`${resultPrefix(script)}([\\w+/=]+)`).exec(JSON.stringify(logs))?.[1]
+  if (encoded === undefined) throw new Error(`The log has no results of the script ${script}: ${JSON.stringify(logs)}`)
+  return JSON.parse(Buffer.from(encoded, 'base64').toString()) as ProbeResults
+}
 
 /**
- * Creates a squid that tries to connect to other services: its api to each `target` of a request's query, its build to
- * `buildTargets`. Its processor listens on `listeners`.
+ * Creates a squid that tries to connect to other services: its api to each `target` of a request's query, the scripts of its package
+ * to `scriptTargets`. Its processor listens on `listeners`.
  */
 export function makeProberSquid(
   name: string,
-  { listeners, buildTargets }: { listeners: Target[]; buildTargets: Target[] },
+  { listeners, scriptTargets }: { listeners: Target[]; scriptTargets: Target[] },
 ): string {
+  const scripts = Object.fromEntries(
+    deployScripts.map((script) => [script, `node probe-targets.js "${resultPrefix(script)}"`]),
+  )
+  const entry = { name, version: '1.0.0', private: true }
   return makeBareSquid(name, {
     'squid.yaml': bareManifest(name, postgresAddon),
     'api.js': api,
     'processor.js': imitatorSource(listeners),
-    'build.js': `${probeSource}probeAll(${JSON.stringify(buildTargets)}).then((found) => console.log(${JSON.stringify(buildResultPrefix)} + Buffer.from(JSON.stringify(found)).toString('base64')))`,
-    'package.json': JSON.stringify({ name, version: '1.0.0', private: true, scripts: { build: 'node build.js' } }),
+    'probe-targets.js': `${probeSource}probeAll(${JSON.stringify(scriptTargets)}).then((found) => console.log(process.argv[2] + Buffer.from(JSON.stringify(found)).toString('base64')))`,
+    'package.json': JSON.stringify({ ...entry, scripts }),
+    'package-lock.json': JSON.stringify({
+      ...entry,
+      lockfileVersion: 3,
+      packages: { '': { ...entry, hasInstallScript: true } },
+    }),
   })
 }

@@ -24,8 +24,16 @@ export type ServerProcess = {
   stop: () => Promise<number>
 }
 
-/** Starts a server with only these settings, free ports and the sim runtime. @param file the script to run instead of the server's, such as scripts/dev.ts */
-export async function startProcess(env: Record<string, string>, file?: string): Promise<ServerProcess> {
+/**
+ * Starts a server with only these settings, free ports and the sim runtime.
+ * @param file the script to run instead of the server's, such as scripts/dev.ts
+ * @param prefix a command that replaces its process with the command that follows it
+ */
+export async function startProcess(
+  env: Record<string, string>,
+  file?: string,
+  prefix: string[] = [],
+): Promise<ServerProcess> {
   const [port, gatewayPort] = [await freePort(), await freePort()]
   const settings = {
     ...hostEnvironment(),
@@ -34,7 +42,8 @@ export async function startProcess(env: Record<string, string>, file?: string): 
     SHOAL_RUNTIME: 'sim',
     ...env,
   }
-  const child = spawn(process.execPath, file ? [resolve(root, file)] : serverArguments, {
+  const [program = '', ...args] = [...prefix, process.execPath, ...(file ? [resolve(root, file)] : serverArguments)]
+  const child = spawn(program, args, {
     cwd: root,
     env: settings,
     stdio: ['ignore', 'pipe', 'pipe'],

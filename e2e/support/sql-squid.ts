@@ -72,6 +72,18 @@ const actions = {
       }
     return { held: heldClients.length, error }
   },
+  async signIn(options) {
+    const client = new Client(options)
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      return { result: 'signed in' }
+    } catch (error) {
+      return { result: failureOf(error) }
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  },
   async release() {
     await Promise.allSettled(heldClients.splice(0).map((client) => client.end()))
     return {}
@@ -109,6 +121,9 @@ openQueryClient().then((client) => client.query('create table if not exists ping
 
 export type SqlResult = { rows?: Record<string, unknown>[]; error?: string; message?: string }
 
+/** Options of the client of Postgres. `host`: an address, or the folder of a Unix socket. */
+export type SignIn = { host: string; port: number; user: string; database: string; password?: string }
+
 /** A deployed squid in its own organization, which runs statements in its database. */
 export type SqlSquid = Org & {
   reference: string
@@ -118,6 +133,8 @@ export type SqlSquid = Org & {
   run: (sql: string) => Promise<SqlResult>
   /** Opens up to `count` connections, until one is refused; runs `sql` in each, and keeps them open. */
   hold: (count: number, sql?: string) => Promise<{ held: number; error: string | null }>
+  /** Tries to sign in to any Postgres: `signed in`, an error code, or the message of an error without one. */
+  signIn: (options: SignIn) => Promise<string>
   /** Closes the connections that `hold` opened. */
   release: () => Promise<unknown>
   /** Repeats each statement in the background, on this number of connections. */
@@ -139,11 +156,11 @@ export async function deploySqlSquid(shoal: Shoal, code: string, config = '{}'):
     rmSync(dirname(project), { recursive: true, force: true })
   }
   const url = `${shoal.gatewayUrl}/${code}/${code}@v1/api/`
-  const call = async (action: string, input: object = {}) => {
+  const call = async <T = never>(action: string, input: object = {}) => {
     const response = await fetch(url, { method: 'POST', body: JSON.stringify({ action, ...input }) })
     const text = await response.text()
     if (!response.ok) throw new Error(`${action}: ${response.status} ${text}`)
-    return JSON.parse(text) as never
+    return JSON.parse(text) as T
   }
   await until(async () => (await fetch(url)).ok, `${code} responds`)
   return {
@@ -152,6 +169,7 @@ export async function deploySqlSquid(shoal: Shoal, code: string, config = '{}'):
     url,
     run: (sql) => call('run', { sql }),
     hold: (count, sql) => call('hold', { count, sql }),
+    signIn: async (options) => (await call<{ result: string }>('signIn', options)).result,
     release: () => call('release'),
     attack: (loops) => call('attack', { loops }),
     stop: () => call('stop'),

@@ -32,7 +32,7 @@ export type Rule = {
   sample?: Record<string, string>
 }
 
-const ignoredFolders = /(^|\/)(node_modules|dist|lib|\.git|\.shoal|\.vitest|test-results)(\/|$)/
+const ignoredFolders = /(^|\/)(node_modules|dist|\.git|\.shoal|\.vitest|test-results)$|^examples\/[^/]+\/lib$/
 /** Matches pages of the documentation site that its build writes. */
 const generatedPages = /^site\/pages\/(api|operators)\/(?!index\.md$)/
 const textFiles = '**/*.{ts,tsx,mjs,js,json,md,yml,yaml,css,html,sql,sh,svg,graphql}'
@@ -58,10 +58,9 @@ function sourceFile(path: string, text: string): SourceFile {
 
 /** Reads the repository at `root`, except files that git ignores. */
 export function readRepo(root: string): Repo {
-  const exclude = (path: string) =>
-    generatedPages.test(path) || (ignoredFolders.test(path) && !/^console\/src\/lib|^examples\/[^/]+\/lib$/.test(path))
-  const paths = globSync([textFiles, dotFiles], { cwd: root, exclude })
-  const files = paths.filter((path) => statSync(join(root, path)).isFile())
+  // `globSync` calls `exclude` with the path of each folder, and also with the name alone of each folder and file.
+  const paths = globSync([textFiles, dotFiles], { cwd: root, exclude: (path) => ignoredFolders.test(path) })
+  const files = paths.filter((path) => !generatedPages.test(path) && statSync(join(root, path)).isFile())
   return {
     files: files.map((path) => sourceFile(path, readFileSync(join(root, path), 'utf8'))),
     exists: (path) => statSync(join(root, path), { throwIfNoEntry: false }) !== undefined,

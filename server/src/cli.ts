@@ -125,7 +125,8 @@ const commands: Record<string, Command> = {
   status: {
     run: status,
     options: [],
-    summary: 'show health checks, what does not work, and the numbers of squids, containers and deployments',
+    summary:
+      "show health checks and numbers, and what the overview and the running deployments of the operator's console show",
   },
   backup: {
     runOnFiles: backUp,

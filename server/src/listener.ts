@@ -12,6 +12,8 @@ export type RequestHandlers = {
 /** A port that is open from the start of the process, before there are handlers for its requests. */
 export type Listener = {
   port: number
+  /** True if the port would also be open on ::1, but this machine does not have that address. */
+  lacksLoopback6: boolean
   /** Sets the handlers of requests. Until then, only /healthz succeeds, and other requests wait. */
   setHandlers: (handlers: RequestHandlers) => void
   /**
@@ -88,7 +90,8 @@ export async function listen(port: number, host: string | undefined, layer?: Con
     netServer.listen(port, host, done)
   })
   const ports: NetServer[] = [netServer]
-  if (host === loopbackAddress) {
+  const needsLoopback6 = host === loopbackAddress
+  if (needsLoopback6) {
     const loopback6Server = await listenOnLoopback6(portOf(netServer), accept).catch((error: unknown) => {
       netServer.close()
       throw error
@@ -120,6 +123,7 @@ export async function listen(port: number, host: string | undefined, layer?: Con
   }
   return {
     port: portOf(netServer),
+    lacksLoopback6: needsLoopback6 && ports.length === 1,
     setHandlers: (next) => {
       handlers = next
       queue.release(next)

@@ -84,9 +84,12 @@ async function start(
   const health = await listenForHealth(config)
   if (health) closeLater(health)
 
+  const ports = [apiPort, gatewayPort, ...(tlsPorts?.listeners ?? [])].filter((port) => port !== null)
+
   const draining = new AbortController()
   const { app, openWorker, close } = await openApp(config, { installation, onFailure: fail, draining: draining.signal })
   stack.defer(() => close(config.SHOAL_ON_EXIT))
+  if ([...ports, health].some((port) => port?.lacksLoopback6)) app.log.warn(noLoopback6Text)
   health?.setHandlers({ request: (req, res) => void handleHealthRequest(app, req, res) })
   if (hasRole('worker')) stack.defer(await startWorkerOrStandby(app, openWorker, fail))
   const handlers: Parameters<TlsPorts['start']>[1] = { api: null, gateway: null }
@@ -105,7 +108,6 @@ async function start(
   }
   if (tlsPorts) stack.defer(await tlsPorts.start(app, handlers))
   stack.defer(startHeartbeat(app).close)
-  const ports = [apiPort, gatewayPort, ...(tlsPorts?.listeners ?? [])].filter((port) => port !== null)
   return {
     app,
     healthUrl: health && localUrl(config.SHOAL_HEALTH_HOST, health.port),
@@ -115,6 +117,9 @@ async function start(
     },
   }
 }
+
+const noLoopback6Text =
+  'This machine has no address ::1 (no IPv6), so Shoal listens on 127.0.0.1 only. If IPv6 is enabled later, restart Shoal: until then, another program could receive requests to localhost on ::1.'
 
 /** Becomes the active worker or a standby. Returns a function that stops it. */
 async function startWorkerOrStandby(

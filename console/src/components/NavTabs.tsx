@@ -1,4 +1,4 @@
-import { Link, useRouterState, type LinkProps } from '@tanstack/react-router'
+import { Link, useMatches, useRouterState, type LinkProps } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import { cx } from '../ui/classes.ts'
 import { tabClass, tabListClass } from '../ui/control-classes.ts'
@@ -17,6 +17,12 @@ function showCurrent(list: HTMLElement): void {
   const box = list.getBoundingClientRect()
   if (tab && tab.right > box.right) list.scrollLeft += tab.right - box.right
   if (tab && tab.left < box.left) list.scrollLeft -= box.left - tab.left
+}
+
+/** The tab whose page is open; undefined on a page below a tab, such as the page of one deployment. */
+export function useCurrentTab<T extends Pick<NavTab, 'to'>>(tabs: readonly T[]): T | undefined {
+  const path = useMatches({ select: (matches) => matches.at(-1)?.fullPath.replace(/\/$/, '') })
+  return tabs.find(({ to }) => to === path)
 }
 
 /** Tabs that are links to pages. The first tab is current only on its own page; the others also on the pages below their pages. */

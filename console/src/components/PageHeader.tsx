@@ -4,6 +4,8 @@ import { usePageTitle } from './use-page-title.ts'
 
 type Props = {
   title: string
+  /** The open tab or the part of the page, which precedes the title in the browser tab. */
+  tab?: string | undefined
   /** Replaces the title in the heading, such as a name with slot and tags. */
   heading?: ReactNode
   /** One line below the title. */
@@ -15,10 +17,11 @@ type Props = {
 }
 
 /** The header of every page of the app. It also sets the title of the browser tab, and announces the page to screen readers. */
-export function PageHeader({ title, heading, context, crumbs, actions }: Props) {
+export function PageHeader({ title, tab, heading, context, crumbs, actions }: Props) {
   const headingRef = useRef<HTMLHeadingElement>(null)
-  usePageTitle(title)
-  useAnnouncement(title, headingRef)
+  const fullTitle = tab ? `${tab} · ${title}` : title
+  usePageTitle(fullTitle)
+  useAnnouncement(fullTitle, headingRef)
   return (
     <header className="mb-4.5 flex flex-wrap items-start gap-x-4 gap-y-3">
       <div className="min-w-0 flex-1 basis-72">

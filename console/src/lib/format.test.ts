@@ -19,6 +19,12 @@ describe('numbers (spec 9)', () => {
 
   test('the digits of integers are grouped by thousands', () =>
     expect(format.formatInteger(23_881_204)).toBe('23,881,204'))
+  test('a noun is in the singular only for one', () => {
+    expect(format.countOf(0, 'version')).toBe('0 versions')
+    expect(format.countOf(1, 'version')).toBe('1 version')
+    expect(format.countOf(1204, 'version')).toBe('1,204 versions')
+    expect(format.countOf(0.5, 'core', format.formatDecimal)).toBe('0.5 cores')
+  })
   test('decimals have at most three fraction digits', () => expect(format.formatDecimal(1.203_96)).toBe('1.204'))
   test('percentages have two fraction digits', () => {
     expect(format.formatPercent(0.682_14)).toBe('68.21%')

@@ -16,6 +16,9 @@ export const emptyValue = '–'
 
 /** `23,881,204` */
 export const formatInteger = (count: number): string => integers.format(count)
+/** A number with a noun in the singular or plural: `1 version`, `1,204 versions`. `format` writes the number. */
+export const countOf = (count: number, noun: string, format = formatInteger): string =>
+  `${format(count)} ${noun}${count === 1 ? '' : 's'}`
 /** `1.28M` */
 export const formatCount = (count: number): string => compacts.format(count)
 /** Up to three decimals: `1.204` */
@@ -86,7 +89,7 @@ const relativeUnits: [limitMs: number, unitMs: number, textOf: (count: number) =
   [60_000, 1000, (n) => `${n} s`],
   [3_600_000, 60_000, (n) => `${n} min`],
   [dayMs, 3_600_000, (n) => `${n} h`],
-  [7 * dayMs, dayMs, (n) => (n === 1 ? '1 day' : `${n} days`)],
+  [7 * dayMs, dayMs, (n) => countOf(n, 'day')],
 ]
 
 /** `now`, `18 min ago`, `in 3 days`; the date if it is a week away or more. */

@@ -59,3 +59,17 @@ export function KeyValue({ rows, isNarrow = false }: { rows: readonly KeyValueRo
     </dl>
   )
 }
+
+/** Three figures of a card, each below its label. On phones they are below each other. */
+export function Figures({ figures }: { figures: readonly { label: string; value: string }[] }) {
+  return (
+    <dl className="grid divide-line max-xs:divide-y xs:grid-cols-3 xs:divide-x">
+      {figures.map(({ label, value }) => (
+        <div key={label} className="px-3.5 py-3">
+          <dt className="text-sm text-ink-2">{label}</dt>
+          <dd className="tabular mt-0.5 text-lg font-semibold">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}

@@ -10,7 +10,7 @@ import {
   MenuSection,
   Modal,
   ModalOverlay,
-  SearchField,
+  TextField,
   useFilter,
 } from 'react-aria-components'
 import type { Action } from './action.ts'
@@ -40,14 +40,20 @@ export function CommandList({ label, groupsFor, onClose }: Props) {
       <Modal className="overlay-motion w-full max-w-140 rounded-lg border border-line bg-canvas shadow-overlay">
         <Dialog aria-label={label} className="outline-none">
           <Autocomplete filter={contains} inputValue={text} onInputChange={setText}>
-            <SearchField aria-label={label} autoFocus className="flex items-center gap-2.5 border-b border-line px-3.5">
+            {/* Not a SearchField: there, the first Escape would clear the text instead of closing the palette. */}
+            <TextField
+              type="search"
+              aria-label={label}
+              autoFocus
+              className="flex items-center gap-2.5 border-b border-line px-3.5"
+            >
               <Search size={16} aria-hidden className="text-ink-3" />
               <Input
                 placeholder={label}
                 className="h-12 flex-1 bg-transparent text-md outline-none [&::-webkit-search-cancel-button]:appearance-none"
               />
               <Kbd keys="Esc" />
-            </SearchField>
+            </TextField>
             {/* The focus stays in the search field, so the list needs a separate tab stop for scrolling. */}
             <div tabIndex={0} className="max-h-[52vh] overflow-auto p-1.5 -outline-offset-2">
               <Menu

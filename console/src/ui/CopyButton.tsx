@@ -1,5 +1,5 @@
 import { Check, Copy } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { useEffect, useState, type ReactNode } from 'react'
 import { copyText } from './copy-text.ts'
 import { IconButton } from './IconButton.tsx'
 
@@ -37,17 +37,34 @@ export function useCopy(text: string): { isCopied: boolean; copy: () => void } {
   }
 }
 
-/** An identifier, URL or token with a copy button. A long text scrolls. */
-export function CopyField({ text, what }: { text: string; what: string }) {
+type CopyFieldProps = {
+  text: string
+  what: string
+  /** Shown instead of the text that is copied, such as a URL whose token is hidden. */
+  shownText?: string
+  /** Shows a long text on several lines. Otherwise it scrolls. */
+  isWrapped?: boolean
+  /** Further buttons, before the copy button. */
+  children?: ReactNode
+}
+
+/** An identifier, URL or token with a copy button. */
+export function CopyField({ text, what, shownText = text, isWrapped = false, children }: CopyFieldProps) {
   return (
-    <div className="flex h-8 min-w-0 items-center rounded-md border border-line bg-subtle pr-0.5">
-      <input
-        readOnly
-        value={text}
-        aria-label={what}
-        onFocus={(event) => event.target.select()}
-        className="h-full min-w-0 flex-1 rounded-md bg-transparent px-2.5 font-mono text-code focus-visible:-outline-offset-1"
-      />
+    <div className="flex min-h-8 min-w-0 items-center rounded-md border border-line bg-subtle pr-0.5">
+      {isWrapped ? (
+        <code className="min-w-0 flex-1 px-2.5 py-1.5 wrap-anywhere">{shownText}</code>
+      ) : (
+        <input
+          readOnly
+          value={shownText}
+          aria-label={what}
+          // Only the copy button copies a text that is not shown.
+          onFocus={(event) => shownText === text && event.target.select()}
+          className="h-7.5 min-w-0 flex-1 rounded-md bg-transparent px-2.5 font-mono text-code focus-visible:-outline-offset-1"
+        />
+      )}
+      {children}
       <CopyButton text={text} what={what} />
     </div>
   )

@@ -4,18 +4,19 @@ import { openBrowser } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
 import { press, waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
-import { deploySimulated } from '../../support/simulated-squid.ts'
+import { deploySimulated, type Deployer } from '../../support/simulated-squid.ts'
 
 const code = 'keyboard-labs'
 const email = 'kim@keyboard.dev'
 const shoal = consoleShoal()
 let browser: Browser
 let page: Page
+let api: Deployer['api']
 
 beforeAll(async () => {
   browser = await openBrowser()
   const person = await signInAs(browser, shoal, email)
-  page = person.page
+  ;({ page, api } = person)
   await person.api.orgs.create({ body: { code, name: 'Keyboard Labs', email } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
   await deploySimulated({ ...person, shoal, org: code }, { name: 'transfers', slot: 'v1' })
@@ -116,4 +117,44 @@ test('typing in the command palette finds the actions of all versions', async ()
   await page.waitForURL(/\/squids\/transfers\/v1\/deployments\/\d+/)
   await waitForText(page, 'SUCCEEDED')
   await expect.poll(() => page.getByRole('heading', { name: /^Deployments.*Redeploy/ }).count()).toBe(1)
+})
+
+test('one Escape closes the command palette, and after text was typed', async () => {
+  await page.goto(`/squids?organization=${code}`)
+  await page.getByRole('link', { name: 'transfers@v1' }).waitFor()
+  const field = page.getByPlaceholder(/Jump to/)
+  const openPalette = () => page.keyboard.press('Control+k')
+  await openPalette()
+  await field.fill('secr')
+  await page.getByRole('menuitem', { name: /^Secrets/ }).waitFor()
+  await page.keyboard.press('Escape')
+  await field.waitFor({ state: 'detached' })
+  await openPalette()
+  await expect.poll(() => field.inputValue()).toBe('')
+  await page.keyboard.type('alerts')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/monitoring\/alerts/)
+})
+
+test('each page has its own title', async () => {
+  const [deployment] = await api.deployments.list({ params: { code }, query: { limit: '1' } })
+  const version = '/squids/transfers/v1'
+  const titles = {
+    [`${version}/deployments/${deployment?.id}`]: `Deployment #${deployment?.id} · transfers@v1`,
+    [`${version}/deployments/${deployment?.id}/changes`]: `Changes of deployment #${deployment?.id} · transfers@v1`,
+    '/monitoring/alerts': 'Open · Alerts',
+    '/monitoring/alerts/history': 'History · Alerts',
+    '/monitoring/alerts/rules': 'Rules · Alerts',
+    '/monitoring/alerts/channels': 'Channels · Alerts',
+    '/monitoring/alerts/deliveries': 'Deliveries · Alerts',
+    '/rpc': 'RPC endpoints',
+    '/rpc/token': 'API token · RPC endpoints',
+  }
+  for (const [path, title] of Object.entries(titles)) {
+    await page.goto(`${path}?organization=${code}`)
+    await expect.poll(() => page.title(), { message: path }).toBe(`${title} · Shoal`)
+  }
+  // The announcement of a page is its title.
+  await page.getByRole('navigation', { name: 'RPC' }).getByRole('link', { name: 'Endpoints' }).click()
+  await expect.poll(() => announcement()).toBe('RPC endpoints')
 })

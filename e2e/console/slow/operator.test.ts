@@ -91,6 +91,14 @@ test("the operator's console opens from the account menu, and finds the noisiest
   expect(await accessibilityFlaws(page, 'operator-squids')).toEqual([])
 })
 
+test("each page of the operator's console has its own title", async () => {
+  const tabs = page.getByRole('navigation', { name: "Operator's console" })
+  for (const tab of ['Overview', 'Deployments', 'Organizations', 'Squids', 'Users']) {
+    await tabs.getByRole('link', { name: tab }).click()
+    await expect.poll(() => page.title()).toBe(`${tab} · Operator's console · Shoal`)
+  }
+})
+
 test('an operator suspends an organization with a reason that its members see, and ends the suspension', async () => {
   await page.goto('/admin/organizations?search=team-1')
   await waitForText(page, 'Team 1 of a company')

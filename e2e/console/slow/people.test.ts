@@ -355,7 +355,7 @@ test('if the script of Turnstile cannot be loaded, the user can try the bot chec
   await context.close()
 })
 
-test('preview mode sets a long-lived cookie and shows the Portal', async () => {
+test('preview mode sets a long-lived cookie and shows the Portal; it changes even while the server is unreachable', async () => {
   const { context, page, api } = await signInAs(browser, shoal, 'pia@acme.dev')
   await api.orgs.create({ body: { code: 'preview-org', name: 'Preview org', email: 'pia@acme.dev' } })
   await page.goto('/preview?organization=preview-org')
@@ -365,8 +365,12 @@ test('preview mode sets a long-lived cookie and shows the Portal', async () => {
   const beta = (await context.cookies()).find(({ name }) => name === 'beta')
   // The cookie is set for ten years, but Chromium limits cookies to 400 days.
   expect(beta?.expires).toBeGreaterThan(Date.now() / 1000 + 399 * 86_400)
+  await context.setOffline(true)
   await page.getByRole('switch', { name: 'Preview mode' }).click()
-  await expect.poll(async () => (await context.cookies()).some(({ name }) => name === 'beta')).toBe(false)
+  await page.getByRole('link', { name: /Portal/ }).waitFor({ state: 'detached' })
+  expect(await page.getByText('PREVIEW', { exact: true }).count()).toBe(0)
+  await heading(page, 'Preview')
+  expect((await context.cookies()).some(({ name }) => name === 'beta')).toBe(false)
   await context.close()
 })
 

@@ -157,6 +157,35 @@ test('with forced colours, status dots and switches show their state', async () 
   await page.emulateMedia({ forcedColors: null })
 })
 
+test('dialogs and menus fade in, except for users who prefer reduced motion', async () => {
+  await setWidth(1024)
+  /** The longest transition of an element and the elements around it, in milliseconds. */
+  const transitionMs = async (role: 'menu' | 'dialog' | 'alertdialog') => {
+    await page.getByRole(role).waitFor()
+    const durations = await page.evaluate<string[]>(`(() => {
+      const durations = []
+      for (let element = document.querySelector('[role=${role}]'); element; element = element.parentElement)
+        durations.push(...getComputedStyle(element).transitionDuration.split(', '))
+      return durations
+    })()`)
+    return Math.max(...durations.map((duration) => parseFloat(duration) * 1000))
+  }
+  const transitions = async (reducedMotion: 'reduce' | 'no-preference') => {
+    await page.emulateMedia({ reducedMotion })
+    await open('/squids')
+    await row('transfers@slot').locator('[data-row-menu]').click()
+    const menu = await transitionMs('menu')
+    await page.getByRole('menuitem', { name: 'Hibernate' }).click()
+    const confirmation = await transitionMs('alertdialog')
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' })
+    await page.keyboard.press('Control+k')
+    return [menu, confirmation, await transitionMs('dialog')]
+  }
+  for (const durationMs of await transitions('no-preference')) expect(durationMs).toBeGreaterThanOrEqual(100)
+  for (const durationMs of await transitions('reduce')) expect(durationMs).toBeLessThan(1000 / 60)
+})
+
 test('at a zoom of 200 %, and with a right-to-left name, tables are not wider than the window', async () => {
   await deployer.api.user.update({ body: { fullName: 'שירה כהן (ניתוח) 2026' } })
   // A zoom of 200 % halves the window's width in CSS pixels.

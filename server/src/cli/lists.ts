@@ -1,8 +1,9 @@
+import { OperatorDeployment, OperatorOverview } from '@shoal/contract'
 import type { App } from '../app.ts'
 import type { CliOptions } from './commands.ts'
 import { readiness } from '../health/readiness.ts'
 import { countInstallation } from '../health/status-store.ts'
-import { listAllOrgs, listAllSquids, readOverview } from '../modules/operators/index.ts'
+import { listAllOrgs, listAllSquids, listUnfinishedDeployments, readOverview } from '../modules/operators/index.ts'
 
 type Result = Promise<Record<string, unknown>>
 
@@ -16,16 +17,30 @@ export async function listSquids(app: App, { search = '' }: CliOptions): Result 
   return { squids: await listAllSquids(app, search) }
 }
 
-/** Returns the health checks, the totals of the installation, and the findings and numbers of the operator's overview. */
+/**
+ * Returns the health checks, the totals of the installation, and the findings and tables of the operator's overview: `processes` and
+ * `loops`, `statements`, and the deployments that have not ended, with the fields of `operators.getOverview` and `listDeployments`.
+ */
 export async function status(app: App): Result {
-  const [{ checks }, counts, overview] = await Promise.all([
+  const [{ checks }, counts, overview, unfinished] = await Promise.all([
     readiness(app),
     countInstallation(app.db),
     readOverview(app),
+    listUnfinishedDeployments(app),
   ])
-  const { findings, deployments, postgres, backup, certificates } = overview
-  const processes = overview.replicas.map(({ name, roles, worker, version, isAlive, problems, seenAt }) => {
-    return { name, roles, worker, version, isAlive, problems, seenAt }
-  })
-  return { ...checks, ...counts, findings, processes, deployments, postgres, backup, certificates }
+  // Parsed like a response, so that undeclared fields of heartbeats are not printed.
+  const { findings, replicas, ...rest } = OperatorOverview.parse(overview)
+  return {
+    ...checks,
+    ...counts,
+    findings,
+    processes: replicas.map((replica) => {
+      const { loops: _, ...withoutLoops } = replica
+      return withoutLoops
+    }),
+    // One row for each loop and process, as in the table of the page: the text format prints one row per line.
+    loops: replicas.flatMap(({ name, loops }) => loops.map((loop) => ({ ...loop, replica: name }))),
+    ...rest,
+    unfinishedDeployments: OperatorDeployment.array().parse(unfinished.deployments),
+  }
 }

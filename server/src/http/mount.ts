@@ -113,20 +113,23 @@ type AuditedCall = {
  * The request body is never recorded: handlers describe the change, without secrets.
  */
 async function writeAudit(app: App, { name, call, auditEntry }: AuditedCall): Promise<void> {
-  await recordAudit(app.db, {
+  const change = {
     at: app.clock.now(),
     action: name,
     userId: call.actor?.userId ?? auditEntry?.userId ?? null,
     sessionId: call.actor?.sessionId ?? null,
     apiTokenId: call.actor?.apiTokenId ?? null,
-    orgId: call.org?.id ?? auditEntry?.orgId ?? null,
     ip: call.request.ip,
     requestId: call.request.id,
     subject: auditEntry?.subject ?? null,
     params: call.params,
     before: auditEntry?.before ?? null,
     after: auditEntry?.after ?? null,
-  })
+  }
+  const orgIds = auditEntry?.orgIds ?? []
+  // A change that concerns no organization is recorded, too.
+  for (const orgId of orgIds.length > 0 ? orgIds : [call.org?.id ?? auditEntry?.orgId ?? null])
+    await recordAudit(app.db, { ...change, orgId })
 }
 
 /** Parses input with the schema of an endpoint. @throws Refusal 400 with every invalid field, in the form that the public client prints */

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { Menu, Search } from 'lucide-react'
 import { useUser } from '../../api/session.ts'
 import { modKey } from '../../lib/hotkeys.ts'
-import { isPreviewOn } from '../../lib/preview-mode.ts'
+import { usePreview } from '../../lib/preview-mode.ts'
 import { cx } from '../../ui/classes.ts'
 import { Label } from '../../ui/Badge.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
@@ -28,7 +28,7 @@ export function TopBar({ onOpenNavigation }: { onOpenNavigation: () => void }) {
           <Logo className="text-accent" />
           Shoal
         </Link>
-        {isPreviewOn() && <Label tone="accent">PREVIEW</Label>}
+        {usePreview() && <Label tone="accent">PREVIEW</Label>}
       </div>
       {isVerified && (
         <>

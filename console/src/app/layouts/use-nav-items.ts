@@ -1,7 +1,7 @@
 import { useOrg } from '../../api/active-org.ts'
 import { useUser } from '../../api/session.ts'
-import { isPreviewOn } from '../../lib/preview-mode.ts'
+import { usePreview } from '../../lib/preview-mode.ts'
 import { navItems, type NavItem } from './nav.ts'
 
 /** The navigation entries of the user in the active organization. */
-export const useNavItems = (): NavItem[] => navItems(useOrg(), isPreviewOn(), useUser().organizations.length > 1)
+export const useNavItems = (): NavItem[] => navItems(useOrg(), usePreview(), useUser().organizations.length > 1)

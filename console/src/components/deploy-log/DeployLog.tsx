@@ -1,7 +1,7 @@
 import { isInProgress, type Deployment, type DeploymentLog } from '@shoal/contract'
 import { ArrowDown, CornerDownRight } from 'lucide-react'
 import { memo, useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
-import { formatDateTime } from '../../lib/format.ts'
+import { countOf, formatDateTime, formatInteger } from '../../lib/format.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { cx } from '../../ui/classes.ts'
@@ -72,8 +72,8 @@ export function DeployLog({ deployment, title = 'Log', aside, filter = noFilter 
             </Button>
           )}
           <span className="tabular text-sm whitespace-nowrap text-ink-3 max-xs:hidden">
-            {lines.length < allLines.length && `${lines.length} of `}
-            {allLines.length === 1 ? '1 line' : `${allLines.length} lines`}
+            {lines.length < allLines.length && `${formatInteger(lines.length)} of `}
+            {countOf(allLines.length, 'line')}
           </span>
           <CopyButton what="log" text={lines.map(({ message }) => withoutColours(message)).join('\n')} />
         </>

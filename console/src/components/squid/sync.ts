@@ -1,5 +1,5 @@
 import { syncPercent, type Processor } from '@shoal/contract'
-import { formatDecimal, formatInteger, formatPercent } from '../../lib/format.ts'
+import { countOf, formatDecimal, formatInteger, formatPercent } from '../../lib/format.ts'
 
 /** `14 min`: an estimated duration, rounded to whole seconds, minutes, hours or days. */
 export function formatSpan(seconds: number): string {
@@ -9,7 +9,7 @@ export function formatSpan(seconds: number): string {
   const hours = Math.round(minutes / 60)
   if (hours < 24) return `${hours} h`
   const days = Math.round(hours / 24)
-  return days === 1 ? '1 day' : `${days} days`
+  return countOf(days, 'day')
 }
 
 type Progress = Pick<Processor, 'status' | 'syncState' | 'blocksPerSecond' | 'etaSeconds'>
@@ -34,7 +34,7 @@ export function syncSummary(processors: readonly Progress[]): string | null {
   if (!slowest) return null
   if (measured.length === processors.length && measured.every(({ status }) => status === 'SYNCED')) {
     const lag = Math.max(...measured.map((p) => lagBlocks(p) ?? 0))
-    return lag === 0 ? 'at head' : `${lag === 1 ? '1 block' : `${formatInteger(lag)} blocks`} behind the head`
+    return lag === 0 ? 'at head' : `${countOf(lag, 'block')} behind the head`
   }
   const parts = [`${formatPercent(floorPercent(slowest.percent) / 100)} synced`]
   if (slowest.status === 'STALLED') return [...parts, 'data source not responding'].join(' · ')

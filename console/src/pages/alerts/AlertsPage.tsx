@@ -2,7 +2,7 @@ import { Link, Outlet } from '@tanstack/react-router'
 import { BellOff } from 'lucide-react'
 import { useState } from 'react'
 import type { Prefetch } from '../../api/prefetch.ts'
-import { NavTabs } from '../../components/NavTabs.tsx'
+import { NavTabs, useCurrentTab } from '../../components/NavTabs.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { useDeniedReason } from '../../components/access.tsx'
 import { Button } from '../../ui/Button.tsx'
@@ -27,6 +27,7 @@ export default function AlertsPage() {
     <>
       <PageHeader
         title="Alerts"
+        tab={useCurrentTab(tabs)?.label}
         context="Problems with your squids, and who is notified. An alert ends when its cause is resolved."
         crumbs={<Link to="/monitoring">Monitoring</Link>}
         actions={

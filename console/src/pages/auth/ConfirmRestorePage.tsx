@@ -2,6 +2,7 @@ import type { EndedCredentials } from '@shoal/contract'
 import { Link, useParams } from '@tanstack/react-router'
 import { useApiMutation } from '../../api/mutation.ts'
 import { FormShell } from '../../components/FormShell.tsx'
+import { countOf } from '../../lib/format.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { AuthHeading, textLinkClass } from './AuthHeading.tsx'
@@ -64,10 +65,7 @@ export default function ConfirmRestorePage() {
 function EndedList({ ended: { sessions, apiTokens, providers } }: { ended: EndedCredentials }) {
   return (
     <>
-      <p>
-        You are signed out everywhere
-        {sessions > 0 ? `: ${sessions} ${sessions === 1 ? 'session' : 'sessions'} ended` : ''}.
-      </p>
+      <p>You are signed out everywhere{sessions > 0 && `: ${countOf(sessions, 'session')} ended`}.</p>
       {apiTokens.length > 0 && (
         <>
           <p className="mt-2">These API tokens no longer work. Create new ones for programs that need them:</p>

@@ -9,7 +9,7 @@ import { numberColumn } from '../../components/data-table/named-columns.tsx'
 import { DataTable } from '../../components/data-table/DataTable.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { formatCents, formatHourlyUsd, formatUsd, emptyValue } from '../../lib/format.ts'
-import { Card } from '../../ui/Card.tsx'
+import { Card, Figures } from '../../ui/Card.tsx'
 import { dayLabel, monthTitle } from './months.ts'
 import { summaryQuery } from './queries.ts'
 
@@ -54,11 +54,13 @@ function MonthSummary({
   return (
     <>
       <Card title={monthTitle(month)}>
-        <dl className="grid divide-line max-xs:divide-y xs:grid-cols-3 xs:divide-x">
-          <Figure label="So far" value={formatCents(soFarUsd)} />
-          <Figure label="Forecast for the month" value={formatCents(forecastUsd)} />
-          <Figure label="Per hour now" value={formatHourlyUsd(perHourUsd)} />
-        </dl>
+        <Figures
+          figures={[
+            { label: 'So far', value: formatCents(soFarUsd) },
+            { label: 'Forecast for the month', value: formatCents(forecastUsd) },
+            { label: 'Per hour now', value: formatHourlyUsd(perHourUsd) },
+          ]}
+        />
         <p className="border-t border-line px-3.5 py-2 text-xs text-ink-3">After discounts, before tax.</p>
       </Card>
       <TimeSeriesChart
@@ -95,13 +97,6 @@ function MonthSummary({
     </>
   )
 }
-
-const Figure = ({ label, value }: { label: string; value: string }) => (
-  <div className="px-3.5 py-3">
-    <dt className="text-sm text-ink-2">{label}</dt>
-    <dd className="tabular mt-0.5 text-lg font-semibold">{value}</dd>
-  </div>
-)
 
 function chartOf(daily: BillingSummary['daily']): ChartData {
   if (daily.every(({ amountUsd }) => Number(amountUsd) === 0)) return { times: [], series: [] }

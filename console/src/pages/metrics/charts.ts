@@ -1,6 +1,6 @@
 import type { IngressPoint, TimeGroup, UsagePoint } from '@shoal/contract'
 import type { ChartData, ChartScale, ChartSeries } from '../../components/chart/chart-data.ts'
-import { formatCount, formatDecimal, formatInteger, formatMegabytes } from '../../lib/format.ts'
+import { countOf, formatCount, formatDecimal, formatInteger, formatMegabytes } from '../../lib/format.ts'
 
 export type Ingress = { timeGroup: TimeGroup; metrics: readonly IngressPoint[] }
 export type Usage = { timeGroup: TimeGroup; metrics: readonly UsagePoint[] }
@@ -87,7 +87,7 @@ export const cpuChart = (usage: Usage): ChartData =>
 /** The scale of CPU cores. */
 export const cpuScale: ChartScale = {
   format: formatDecimal,
-  exact: (cores) => `${formatDecimal(cores)} ${cores === 1 ? 'core' : 'cores'}`,
+  exact: (cores) => countOf(cores, 'core', formatDecimal),
 }
 
 /** The chart of used memory, in MB. */

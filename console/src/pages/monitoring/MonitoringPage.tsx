@@ -36,20 +36,22 @@ export const prefetch: Prefetch = ({ client, org: { code }, search }) => {
   void client.prefetchQuery(deploymentsQuery(code, timeSpan))
 }
 
+/** The selected tags if the URL contains none. */
+const everyTag = [allTags]
+
 /** Eight charts of all versions on one time axis (spec 2.10, `/monitoring`). */
 export default function MonitoringPage() {
   const { code } = useOrg()
   const search = useMonitoringSearch()
   const setSearch = useSetMonitoringSearch()
-  const timeSpan = useStableValue(timeSpanOf(search))
+  const timeSpan = timeSpanOf(search)
   const results = useQueries({ queries: charts.map(({ query }) => seriesQuery(code, query, timeSpan)) })
   const [highlighted, setHighlighted] = useState<ReadonlySet<string>>()
 
-  const { container_type: type = 'all', tag: tags = [allTags], only } = search
-  // Styles are assigned when all charts have loaded, and change only with the set of lines.
+  const { container_type: type = 'all', tag: tags = everyTag, only } = search
   const areAllLoaded = results.every(({ data, error }) => data ?? error)
-  const lines = useStableValue(areAllLoaded ? lineStylesOf(results.map(({ data }) => data)) : [])
-  const filteredLines = useStableValue(filterLines(lines, { type, tags }))
+  const lines = useLines(results, areAllLoaded)
+  const filteredLines = useMemo(() => filterLines(lines, { type, tags }), [lines, type, tags])
   const shownLines = useMemo(() => filterToSelected(filteredLines, only), [filteredLines, only])
   const beginsAt = useMemo(
     () =>
@@ -126,6 +128,20 @@ export default function MonitoringPage() {
   )
 }
 
+/**
+ * The lines of all charts with their styles, which are assigned when all charts have loaded. A refetch replaces the data of a chart, but
+ * mostly has the same lines: the returned array then stays the same, so that memoized results stay valid.
+ */
+function useLines(results: readonly UseQueryResult<MonitoringResult>[], areAllLoaded: boolean): LineStyle[] {
+  const text = useMemo(
+    () => JSON.stringify(areAllLoaded ? lineStylesOf(results.map(({ data }) => data)) : []),
+    // `results` is a new array at each render, so the dependencies are the data of each result.
+    // oxlint-disable-next-line react/exhaustive-deps
+    [areAllLoaded, ...results.map(({ data }) => data)],
+  )
+  return useMemo(() => JSON.parse(text) as LineStyle[], [text])
+}
+
 /** If the data covers less than this share of the timeframe, it is too narrow to read. */
 const narrowShare = 0.25
 
@@ -176,10 +192,4 @@ function Freshness({ updatedAtMs, isFailing }: Props) {
       </span>
     )
   return <span className="tabular text-sm text-ink-3">Updated {ago}</span>
-}
-
-/** Returns the previous object while the value has the same JSON, so that memoized results stay valid. */
-function useStableValue<T>(value: T): T {
-  const text = JSON.stringify(value)
-  return useMemo(() => JSON.parse(text) as T, [text])
 }

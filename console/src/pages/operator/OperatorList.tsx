@@ -2,7 +2,7 @@ import type { ComponentProps, ReactNode } from 'react'
 import type { TotalRows } from '../../api/total-pages.ts'
 import { QueryTable, type RowsQuery } from '../../components/data-table/QueryTable.tsx'
 import { useSearchText, type SearchRoute } from '../../components/data-table/url-state.ts'
-import { formatInteger } from '../../lib/format.ts'
+import { countOf } from '../../lib/format.ts'
 import { SearchField } from '../../ui/SearchField.tsx'
 
 type Row = { id: number }
@@ -35,11 +35,7 @@ export function OperatorList<T extends Row>({ route, noun, placeholder, query, c
           className="max-sm:w-full"
         />
         {children}
-        {data && (
-          <p className="text-ink-3">
-            {formatInteger(data.total)} {data.total === 1 ? noun : `${noun}s`}
-          </p>
-        )}
+        {data && <p className="text-ink-3">{countOf(data.total, noun)}</p>}
       </div>
       <QueryTable
         {...table}

@@ -1,5 +1,5 @@
 import { Outlet } from '@tanstack/react-router'
-import { NavTabs } from '../../components/NavTabs.tsx'
+import { NavTabs, useCurrentTab } from '../../components/NavTabs.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 
 const tabs = [
@@ -16,6 +16,7 @@ export default function OperatorPage() {
     <>
       <PageHeader
         title="Operator's console"
+        tab={useCurrentTab(tabs)?.label}
         context="All organizations of this installation. What you change here is recorded in the audit log."
       />
       <NavTabs label="Operator's console" tabs={tabs} />

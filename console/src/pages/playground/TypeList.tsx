@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { formatInteger } from '../../lib/format.ts'
+import { countOf, formatInteger } from '../../lib/format.ts'
 import { cx } from '../../ui/classes.ts'
 import type { SchemaType } from './schema.ts'
 
@@ -22,7 +22,7 @@ export function TypeList({ types, total, selected }: Props) {
     <nav aria-label="Types" className="overflow-hidden rounded-lg border border-line bg-canvas">
       <p role="status" className="border-b border-line px-3.5 py-1.5 text-sm text-ink-3">
         {types.length < total && `${formatInteger(types.length)} of `}
-        {total === 1 ? '1 type' : `${formatInteger(total)} types`}
+        {countOf(total, 'type')}
       </p>
       <ul className="max-h-96 overflow-y-auto py-1" tabIndex={-1}>
         {types.map(({ name, kind }) => (

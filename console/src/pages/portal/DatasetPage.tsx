@@ -14,7 +14,7 @@ import { SetupGuide } from '../../components/SetupGuide.tsx'
 import { Alert } from '../../ui/Alert.tsx'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
-import { CopyButton } from '../../ui/CopyButton.tsx'
+import { CopyField } from '../../ui/CopyButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { datasetRecipes } from './dataset-recipes.ts'
 import { isPortalVisible, PortalOnly } from './PortalOnly.tsx'
@@ -64,10 +64,7 @@ function Dataset({ dataset }: { dataset: PortalDatasetDetails }) {
     <div className="flex flex-col gap-4.5">
       <SourceNote dataset={dataset} />
       <Card title="Portal URL" isPadded>
-        <div className="flex min-h-8 items-center rounded-md border border-line bg-subtle pr-0.5">
-          <code className="min-w-0 flex-1 px-2.5 py-1.5 wrap-anywhere">{dataset.url}</code>
-          <CopyButton text={dataset.url} what="Portal URL" />
-        </div>
+        <CopyField text={dataset.url} what="Portal URL" isWrapped />
       </Card>
       <SetupGuide recipes={recipes} />
     </div>

@@ -13,8 +13,8 @@ import { Can, TeamOnly, useDeniedReason } from '../../components/access.tsx'
 import { typeLabel } from '../../components/chains/filter-chains.ts'
 import { emptyValue, formatInteger } from '../../lib/format.ts'
 import { buttonClass } from '../../ui/Button.tsx'
-import { Card } from '../../ui/Card.tsx'
-import { CopyButton } from '../../ui/CopyButton.tsx'
+import { Card, Figures } from '../../ui/Card.tsx'
+import { CopyField } from '../../ui/CopyButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { Upstreams } from './Upstreams.tsx'
 import { chainRecipes, webSocketUrlOf } from './chain-recipes.ts'
@@ -102,11 +102,15 @@ function Chain({ chain, token = rpcTokenPlaceholder, fetchedAtMs }: ChainProps) 
             : 'WebSocket accepts calls; subscriptions are not available for this chain.'}
         </p>
       </Card>
-      <dl className="grid grid-cols-2 gap-3 max-xs:[&>:last-child]:col-span-2 xs:grid-cols-3">
-        <Figure label="Head" value={formatBlock(chain.headBlock)} />
-        <Figure label="Finalized" value={formatBlock(chain.finalizedBlock)} />
-        <Figure label="Requests this month" value={formatInteger(Number(chain.requests))} />
-      </dl>
+      <Card>
+        <Figures
+          figures={[
+            { label: 'Head', value: formatBlock(chain.headBlock) },
+            { label: 'Finalized', value: formatBlock(chain.finalizedBlock) },
+            { label: 'Requests this month', value: formatInteger(Number(chain.requests)) },
+          ]}
+        />
+      </Card>
       <Upstreams chain={chain} />
       <Suspense fallback={<Skeleton className="h-80 w-full" />}>
         <RequestsChart chain={chain} fetchedAtMs={fetchedAtMs} />
@@ -122,24 +126,12 @@ function EndpointUrl({ label, url, copyText, what }: EndpointUrlProps) {
   return (
     <>
       <span className="text-sm text-ink-2 not-first:mt-1.5 sm:not-first:mt-0">{label}</span>
-      <div className="flex min-h-8 items-center rounded-md border border-line bg-subtle pr-0.5">
-        <code className="min-w-0 flex-1 px-2.5 py-1.5 wrap-anywhere">{url}</code>
-        <CopyButton text={copyText} what={what} />
-      </div>
+      <CopyField text={copyText} what={what} shownText={url} isWrapped />
     </>
   )
 }
 
 const formatBlock = (block: number | null) => (block === null ? emptyValue : formatInteger(block))
-
-function Figure({ label, value }: { label: string; value: string }) {
-  return (
-    <div className="rounded-lg border border-line bg-canvas px-3.5 py-2.5">
-      <dt className="text-sm text-ink-2">{label}</dt>
-      <dd className="tabular text-md font-semibold">{value}</dd>
-    </div>
-  )
-}
 
 function ChainNotFound() {
   return (

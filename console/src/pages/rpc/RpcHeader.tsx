@@ -6,12 +6,13 @@ const tabs = [
   { to: '/rpc/token', label: 'API token' },
 ] as const
 
-/** The header of the two RPC pages (spec 2.11). */
-export function RpcHeader() {
+/** The header of the two RPC pages (spec 2.11). `tab` names the open one in the title of the browser tab; the list of endpoints needs no name. */
+export function RpcHeader({ tab }: { tab?: string }) {
   return (
     <>
       <PageHeader
         title="RPC endpoints"
+        tab={tab}
         context="JSON-RPC for many chains with one token, for squids and any other program."
       />
       <NavTabs label="RPC" tabs={tabs} />

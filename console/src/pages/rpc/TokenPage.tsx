@@ -13,7 +13,7 @@ import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
-import { CopyButton } from '../../ui/CopyButton.tsx'
+import { CopyField } from '../../ui/CopyButton.tsx'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { RpcHeader } from './RpcHeader.tsx'
@@ -27,7 +27,7 @@ export const prefetch: Prefetch = ({ client, org }) => {
 export default function TokenPage() {
   return (
     <TeamOnly>
-      <RpcHeader />
+      <RpcHeader tab="API token" />
       <Token />
     </TeamOnly>
   )
@@ -90,20 +90,13 @@ const toastError = (error: unknown) =>
 function HiddenToken({ token }: { token: string }) {
   const [isVisible, setIsVisible] = useState(false)
   return (
-    <div className="flex h-8 items-center rounded-md border border-line bg-subtle pr-0.5">
-      <input
-        readOnly
-        aria-label="RPC token"
-        value={isVisible ? token : '•'.repeat(24)}
-        className="h-full min-w-0 flex-1 rounded-md bg-transparent px-2.5 font-mono text-code focus-visible:-outline-offset-1"
-      />
+    <CopyField text={token} what="RPC token" shownText={isVisible ? token : '•'.repeat(24)}>
       <IconButton
         size={28}
         label={isVisible ? 'Hide token' : 'Show token'}
         icon={isVisible ? <EyeOff size={14} aria-hidden /> : <Eye size={14} aria-hidden />}
         onClick={() => setIsVisible(!isVisible)}
       />
-      <CopyButton text={token} what="token" />
-    </div>
+    </CopyField>
   )
 }

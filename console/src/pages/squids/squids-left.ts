@@ -1,5 +1,5 @@
 import { limits, type Org, type SquidSummary } from '@shoal/contract'
-import { formatInteger } from '../../lib/format.ts'
+import { countOf, formatInteger } from '../../lib/format.ts'
 
 /** The number of versions that the organization can still deploy (spec 2.7). */
 export const remainingSquids = ({ limits: { squids } }: Pick<Org, 'limits'>, versions: number): number =>
@@ -10,11 +10,8 @@ export function remainingWarning({ limits: { playground } }: Pick<Org, 'limits'>
   if (remaining >= limits.squidsLeftWarning) return null
   const owner = playground ? 'your playground' : 'this organization'
   if (remaining === 0) return `No squids are left in ${owner}. Delete a version to deploy another one.`
-  return `${remaining === 1 ? 'Only 1 squid is' : `Only ${remaining} squids are`} left in ${owner}.`
+  return `Only ${countOf(remaining, 'squid')} ${remaining === 1 ? 'is' : 'are'} left in ${owner}.`
 }
-
-/** A number with a noun in the singular or plural: `1 version`, `4 versions` */
-export const countOf = (count: number, word: string) => `${formatInteger(count)} ${word}${count === 1 ? '' : 's'}`
 
 /** Returns a summary such as `4 versions of 3 squids · 96 left in this organization`. */
 export function summaryOf(

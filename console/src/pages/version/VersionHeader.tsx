@@ -6,12 +6,13 @@ import { CopyButton } from '../../ui/CopyButton.tsx'
 import { Tags } from './Tags.tsx'
 import { VersionActions } from './VersionActions.tsx'
 
-/** The header of a version's page: name, slot, status, tags and actions. `tab` is the label of the open tab, for the title of the browser tab. */
+/** The header of a version's page: name, slot, status, tags and actions. `tab` names the open tab or deployment, for the title of the browser tab. */
 export function VersionHeader({ squid, tab }: { squid: Squid; tab: string | undefined }) {
   const { name, slot, reference } = squid
   return (
     <PageHeader
-      title={tab ? `${tab} · ${reference}` : reference}
+      title={reference}
+      tab={tab}
       crumbs={<Link to="/squids">Squids</Link>}
       heading={
         <span className="inline-flex flex-wrap items-center">

@@ -1,18 +1,19 @@
 import type { Squid } from '@shoal/contract'
-import { Link, Outlet, useNavigate } from '@tanstack/react-router'
+import { Link, Outlet, useMatches, useNavigate, useParams } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { orgTitle, useOrg } from '../../api/active-org.ts'
 import { hasStatus } from '../../api/error-text.ts'
 import { failedFirstDeploymentOf, useLatestDeployments } from '../../api/failed-first-deployments.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
+import { useCurrentTab } from '../../components/NavTabs.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { QueryView, useShownError } from '../../components/QueryView.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Skeleton, SkeletonRows } from '../../ui/Skeleton.tsx'
 import { VersionHeader } from './VersionHeader.tsx'
-import { useCurrentTab, VersionTabs } from './VersionTabs.tsx'
+import { VersionTabs } from './VersionTabs.tsx'
 import { FailedDeployNotice } from './deployments/FailedDeployNotice.tsx'
 import { FailedFirstDeployment } from './deployments/FailedFirstDeployment.tsx'
 import { versionTabs } from './tabs.ts'
@@ -52,14 +53,23 @@ function Version({ squid }: { squid: Squid }) {
   const tabs = versionTabs(squid)
   const current = useCurrentTab(tabs)
   const disabledReason = current?.disabledReason ?? null
+  const deploymentName = useDeploymentName()
   return (
     <>
-      <VersionHeader squid={squid} tab={current?.label} />
+      <VersionHeader squid={squid} tab={current?.label ?? deploymentName} />
       <FailedDeployNotice squid={squid} />
       <VersionTabs tabs={tabs} />
       {disabledReason === null ? <Outlet /> : <EmptyState title="Not available now" text={disabledReason} />}
     </>
   )
+}
+
+/** The name of the open deployment, or of its changes; undefined on a tab. */
+function useDeploymentName(): string | undefined {
+  const { deployId } = useParams({ strict: false })
+  const areChanges = useMatches({ select: (matches) => matches.at(-1)?.fullPath.endsWith('/changes') })
+  if (!deployId) return undefined
+  return areChanges ? `Changes of deployment #${deployId}` : `Deployment #${deployId}`
 }
 
 /** Leaves the page after a user has deleted the version. */

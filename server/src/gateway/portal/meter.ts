@@ -13,7 +13,7 @@ export class PortalMeter {
   readonly #buffer: CounterBuffer<PortalUsageRow>
   readonly #versions = new HourlyNames(maxVersionsPerHour)
 
-  constructor(app: Pick<App, 'db' | 'clock' | 'log'>) {
+  constructor(app: Pick<App, 'config' | 'clock' | 'db' | 'log'>) {
     this.#app = app
     this.#buffer = new CounterBuffer<PortalUsageRow>({
       app,

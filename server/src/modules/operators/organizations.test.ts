@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { minutes } from '../../clock.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { dayOf, minutes } from '../../clock.ts'
+import { ensureDayPartition } from '../../db/day-partitions.ts'
 import { hashSecret } from '../../sealing/hash-secret.ts'
 import { startTestApp, type TestApp, type TestOrg, type TestUser } from '../../testing/index.ts'
 import { startScenario, type BillingScenario } from '../billing/testing/scenario.ts'
@@ -95,6 +96,37 @@ describe('the list of organizations', () => {
     })
   })
 
+  test('contains the CPU, memory and disk of each organization in the last five minutes, of all its programs and databases', async () => {
+    const [large, small] = [await t.make.org({ code: 'used-large' }), await t.make.org({ code: 'used-small' })]
+    const indexer = await scenario.addVersion(large, { name: 'sampled' })
+    const hibernated = await scenario.addVersion(large, { name: 'sampled-hibernated' })
+    const other = await scenario.addVersion(small, { name: 'sampled-other' })
+    await addSamples(indexer, 'api', [
+      { agoMs: minutes(6), seconds: 15, cpu: 1_500, memory: 1e9, disk: 1e9 },
+      { agoMs: minutes(4), seconds: 10, cpu: 2, memory: 100, disk: 7 },
+      { agoMs: minutes(3), seconds: 30, cpu: 10, memory: 300, disk: 9 },
+      { agoMs: minutes(2), seconds: 0, cpu: null, memory: null, disk: 8 },
+    ])
+    await addSamples(indexer, 'db', [{ agoMs: minutes(3), seconds: 15, cpu: 3, memory: 50, disk: 1_000 }])
+    await addSamples(hibernated, 'db', [{ agoMs: minutes(1), seconds: 0, cpu: null, memory: null, disk: 500 }])
+    await addSamples(other, 'api', [{ agoMs: minutes(1), seconds: 15, cpu: 15, memory: 40, disk: 20 }])
+    // The means of `api` are (2 + 10) / 40 cores and (10 · 100 + 30 · 300) / 40 bytes.
+    const usageOfIndexer = { cpuCores: 0.3 + 0.2, memoryBytes: 250 + 50, diskBytes: 9 + 1_000 }
+    const sorted = async (sort: 'cpu' | 'memory' | 'disk') =>
+      (await api().listOrgs({ query: { search: 'used-', sort, order: 'desc' } })).orgs
+    const [first, second] = await sorted('disk')
+    expect(first).toMatchObject({ code: large.code, usage: { ...usageOfIndexer, diskBytes: 9 + 1_000 + 500 } })
+    expect(second).toMatchObject({ code: small.code, usage: { cpuCores: 1, memoryBytes: 40, diskBytes: 20 } })
+    expect((await sorted('memory')).map(({ code }) => code)).toEqual([large.code, small.code])
+    expect((await sorted('cpu')).map(({ code }) => code)).toEqual([small.code, large.code])
+    const { squids } = await api().listSquids({ query: { search: 'sampled', sort: 'disk', order: 'desc' } })
+    expect(squids).toMatchObject([
+      { name: 'sampled', usage: usageOfIndexer },
+      { name: 'sampled-hibernated', usage: { cpuCores: 0, memoryBytes: 0, diskBytes: 500 } },
+      { name: 'sampled-other', usage: { cpuCores: 1, memoryBytes: 40, diskBytes: 20 } },
+    ])
+  })
+
   test('is sorted and split into pages by the server, without gaps or repetitions', async () => {
     for (let i = 0; i < 60; i++)
       await t.make.org({ code: `many-${String(i).padStart(2, '0')}`, name: 'Same name', admin: operator })
@@ -110,6 +142,24 @@ describe('the list of organizations', () => {
     for (const bad of ['-1', '1.5', 'x']) await expect(codes(bad)).rejects.toMatchObject({ status: 400 })
   })
 })
+
+type SampleOfTest = { agoMs: number; seconds: number; cpu: number | null; memory: number | null; disk: number }
+
+/** Inserts samples of a container, as the sampler does. `cpu`: seconds; `memory`: the mean in bytes; null if the sample follows a gap. */
+async function addSamples(squidId: number, container: string, samples: SampleOfTest[]) {
+  const client = await t.app.database.pool.connect()
+  onTestFinished(() => client.release())
+  for (const { agoMs, seconds, cpu, memory, disk } of samples) {
+    const atMs = t.clock.now().getTime() - agoMs
+    await ensureDayPartition(client, 'container_samples', dayOf(atMs))
+    await query(
+      `insert into container_samples
+         (squid_id, at, container, observed_seconds, cpu_seconds, memory_byte_seconds, disk_used_bytes, oom_kills, crashes)
+       values ($1, $2, $3, $4, $5, $6, $7, 0, 0)`,
+      [squidId, new Date(atMs), container, seconds, cpu, memory === null ? null : memory * seconds, disk],
+    )
+  }
+}
 
 describe('a suspension', () => {
   const suspend = (org: TestOrg, reason = 'Mining coins.') =>
@@ -241,6 +291,18 @@ test('an operator hibernates one version; its log shows the reason, and a member
   ])
   expect(await query('select message from squid_notices where squid_id = $1', [id])).toEqual([
     { message: 'The operator has hibernated this version: It writes a million lines. You can restart it.' },
+  ])
+  const recorded = await query(
+    `select user_id, subject, before, after from audit_log where org_id = $1 and action = 'operators.hibernateSquid'`,
+    [org.id],
+  )
+  expect(recorded).toEqual([
+    {
+      user_id: operator.id,
+      subject: 'loud@v1',
+      before: { desiredState: 'running' },
+      after: { desiredState: 'hibernated', reason: 'It writes a million lines.' },
+    },
   ])
   await expect(hibernate()).rejects.toMatchObject({ status: 405, body: { code: 'DEPLOYMENT_IN_PROGRESS' } })
   await query(`update deployments set finished_at = $2, status = 'OK' where squid_id = $1`, [id, t.clock.now()])

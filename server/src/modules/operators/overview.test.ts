@@ -151,7 +151,28 @@ test('the `shoal` commands that list organizations and squids return the same as
   expect(JSON.parse(JSON.stringify(await listOrgs(t.app, options)))).toEqual({ orgs })
   const listed = (await listSquids(t.app, options))['squids'] as { name: string }[]
   expect(new Set(listed.map(({ name }) => name)).size).toBe(60)
-  const all = JSON.parse(JSON.stringify(await status(t.app))) as { findings: unknown }
-  expect(all).toMatchObject({ database: 'ok' })
-  expect(all.findings).toEqual((await overview()).findings)
+})
+
+test('`shoal status` returns the same as the overview and the list of deployments', async () => {
+  const heartbeat = startHeartbeat(t.app, minutes(60))
+  await heartbeat.beat()
+  await measured(t.app, 'listed', 1_000, async () => {})()
+  await query('select pg_sleep(0.3)')
+  await heartbeat.beat()
+  const printed = JSON.parse(JSON.stringify(await status(t.app))) as Record<string, unknown>
+  // Connections may open between the two calls.
+  const { replicas, postgres, ...rest } = await overview()
+  expect(printed).toMatchObject({ database: 'ok', postgres: postgres.map(({ name }) => ({ name })), ...rest })
+  const loops = replicas.flatMap((replica) => replica.loops.map((loop) => ({ ...loop, replica: replica.name })))
+  expect(printed['loops']).toEqual(loops)
+  expect(printed['processes']).toEqual(replicas.map((replica) => ({ ...replica, loops: undefined })))
+  expect(replicas).toMatchObject([{ name: replicaName, disk: { size: expect.any(Number) as number } }])
+  expect(printed['loops']).toContainEqual(
+    expect.objectContaining({ name: 'listed', replica: replicaName, lastMs: expect.any(Number) as number }),
+  )
+  expect(rest.statements.list).not.toEqual([])
+  const { deployments } = await t.as(operator).operators.listDeployments({})
+  expect(printed['unfinishedDeployments']).toEqual(deployments)
+  expect(deployments).not.toEqual([])
+  await heartbeat.close()
 })

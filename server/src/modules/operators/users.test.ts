@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { hours, minutes } from '../../clock.ts'
 import { authJobs } from '../auth/index.ts'
+import { findOrgByCode } from '../orgs/index.ts'
 import { startTestApp, type TestApp, type TestUser } from '../../testing/index.ts'
 
 const password = 'a long enough password'
@@ -45,6 +46,35 @@ test('an operator sends the confirmation email of an account again', async () =>
   expect((await t.mails())[0]?.to).toBe(user.email)
   const params = { id: String(operator.id) }
   await expect(api().resendConfirmation({ params })).rejects.toMatchObject({ status: 405 })
+})
+
+test('what an operator does to an account is in the audit log of each organization of its user, and of no other', async () => {
+  const first = await t.make.org()
+  const second = await t.make.org()
+  const other = await t.make.org()
+  const user = await t.make.user({ emailVerified: false })
+  for (const org of [first, second]) await t.make.member(org, 'viewer', user)
+  const former = await t.make.member(other, 'viewer', user)
+  await t.as(other.admin).orgs.removeMember({ params: { code: other.code, id: String(former.roleId) } })
+  const params = { id: String(user.id) }
+  await api().resendConfirmation({ params })
+  await api().disableUser({ params })
+  const disabledAt = t.clock.now().toISOString()
+  await api().enableUser({ params })
+  const { rows } = await t.app.database.pool.query<{ action: string; org_id: number }>(
+    `select action, org_id, user_id, subject, before, after from audit_log
+     where action like 'operators.%' and subject = $1 order by action, org_id`,
+    [user.email],
+  )
+  const common = { user_id: operator.id, subject: user.email }
+  const changes = [
+    { action: 'operators.disableUser', before: { disabledAt: null }, after: { userId: user.id, endedSessions: 1 } },
+    { action: 'operators.enableUser', before: { disabledAt }, after: { userId: user.id, disabledAt: null } },
+    { action: 'operators.resendConfirmation', before: null, after: { userId: user.id } },
+  ]
+  const playground = await findOrgByCode(t.app.db, user.playground.code)
+  const orgIds = [playground?.id, first.id, second.id].toSorted((a, b) => Number(a) - Number(b))
+  expect(rows).toEqual(changes.flatMap((change) => orgIds.map((org_id) => ({ ...common, ...change, org_id }))))
 })
 
 test('all users see an announced maintenance until it ends or is withdrawn', async () => {

@@ -3,6 +3,7 @@ import type { App } from '../../app.ts'
 import { notFound, refuse } from '../../errors.ts'
 import { changeAccount, confirmationQueue, endSessionsOf, operatorAuth } from '../auth/index.ts'
 import type { Actor, AuditEntry } from '../call.ts'
+import { listOrgsOf } from '../orgs/index.ts'
 import { selectUsers } from './users-store.ts'
 
 type ListUsers = Contract['operators']['listUsers']
@@ -24,14 +25,22 @@ export async function disableUser(app: App, actor: Actor, id: number): Promise<A
   if (id === actor.userId) throw refuse('OWN_ACCOUNT', 'You cannot disable your own account.')
   await changeAccount(app.db, id, { disabledAt: app.clock.now() })
   const endedSessions = await endSessionsOf(app.db, id)
-  return { subject: account.email, before: { disabledAt: account.disabledAt }, after: { userId: id, endedSessions } }
+  return {
+    ...(await concerning(app, account)),
+    before: { disabledAt: account.disabledAt },
+    after: { userId: id, endedSessions },
+  }
 }
 
 /** Enables a disabled account. Returns the entry for the audit log. @throws Refusal 404 for an unknown id */
 export async function enableUser(app: App, id: number): Promise<AuditEntry> {
   const account = await accountWith(app, id)
   await changeAccount(app.db, id, { disabledAt: null })
-  return { subject: account.email, before: { disabledAt: account.disabledAt }, after: { userId: id, disabledAt: null } }
+  return {
+    ...(await concerning(app, account)),
+    before: { disabledAt: account.disabledAt },
+    after: { userId: id, disabledAt: null },
+  }
 }
 
 /** Sends the confirmation email again, within the rate limit for emails. @throws Refusal 404 for an unknown id; 405 if it is confirmed */
@@ -39,7 +48,13 @@ export async function resendConfirmation(app: App, id: number): Promise<AuditEnt
   const account = await accountWith(app, id)
   if (account.emailVerified) throw refuse('NOT_NOW', `${account.email} is confirmed already.`)
   await app.jobs.send(confirmationQueue, { userId: id })
-  return { subject: account.email, after: { userId: id } }
+  return { ...(await concerning(app, account)), after: { userId: id } }
+}
+
+/** A change of an account is in the audit log of each organization of its user, because it affects what that member can do there. */
+async function concerning(app: App, account: { id: number; email: string }): Promise<AuditEntry> {
+  const orgs = await listOrgsOf(app.db, { userId: account.id, tokenOrgId: null })
+  return { subject: account.email, orgIds: orgs.map(({ id }) => id) }
 }
 
 async function accountWith(app: App, id: number) {

@@ -1,6 +1,6 @@
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import { useState } from 'react'
-import { formatInteger } from '../../../lib/format.ts'
+import { countOf } from '../../../lib/format.ts'
 import type { Order } from './use-virtual-rows.ts'
 
 type Props = {
@@ -20,7 +20,7 @@ export function NewLines({ nextNumber, isFollowing, isEndUnloaded, order, onPres
   const count = Math.max(0, nextNumber - firstUnseenNumber)
   if (isFollowing || (count === 0 && !isEndUnloaded)) return null
   const Arrow = order === 'asc' ? ArrowDown : ArrowUp
-  const text = isEndUnloaded ? 'Newest lines' : `${formatInteger(count)} new ${count === 1 ? 'line' : 'lines'}`
+  const text = isEndUnloaded ? 'Newest lines' : countOf(count, 'new line')
   return (
     <button
       type="button"

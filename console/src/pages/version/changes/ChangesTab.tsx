@@ -130,12 +130,12 @@ function Files({ changes: { against, files, unchanged, isComplete } }: { changes
         text={`All ${formatInteger(unchanged)} files are the same as in deployment #${against}.`}
       />
     )
-  const countOf = (change: Change) => files.filter((file) => changeOf(file) === change).length
+  const numberOf = (change: Change) => files.filter((file) => changeOf(file) === change).length
   return (
     <div className="flex flex-col gap-3">
       <p role="status" className="text-ink-2">
-        {formatInteger(countOf('changed'))} changed, {formatInteger(countOf('added'))} added,{' '}
-        {formatInteger(countOf('removed'))} removed, {formatInteger(unchanged)} unchanged
+        {formatInteger(numberOf('changed'))} changed, {formatInteger(numberOf('added'))} added,{' '}
+        {formatInteger(numberOf('removed'))} removed, {formatInteger(unchanged)} unchanged
         {!isComplete && '. Only the first 2,000 files of an archive are compared.'}
       </p>
       {byImportance(files).map((file) => (

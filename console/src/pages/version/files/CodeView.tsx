@@ -1,5 +1,6 @@
 import { ChevronDown, ChevronUp } from 'lucide-react'
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
+import { countOf } from '../../../lib/format.ts'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { IconButton } from '../../../ui/IconButton.tsx'
 import { SearchField } from '../../../ui/SearchField.tsx'
@@ -45,7 +46,7 @@ export function CodeView({ name, code, language }: { name: string; code: string;
             {deferred !== '' && (count === 0 ? 'No matches' : `${currentMatch + 1} of ${count}`)}
           </span>
         </div>
-        <span className="tabular text-sm text-ink-3 max-xs:hidden">{lines === 1 ? '1 line' : `${lines} lines`}</span>
+        <span className="tabular text-sm text-ink-3 max-xs:hidden">{countOf(lines, 'line')}</span>
         <CopyButton text={code} what={name} />
       </header>
       <pre tabIndex={0} className="flex overflow-x-auto bg-subtle py-2.5 leading-5 -outline-offset-2!">

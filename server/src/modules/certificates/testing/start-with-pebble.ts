@@ -10,12 +10,12 @@ export type WithPebble = { pebble: Pebble; t: TestApp; end: () => Promise<void> 
 
 /**
  * Starts Pebble, and a server with SHOAL_TLS=acme. The server orders certificates only when the test calls
- * `orderDueCertificates`.
+ * `orderDueCertificates`. `validitySeconds`: the lifetime of Pebble's certificates.
  */
-export async function startWithPebble(): Promise<WithPebble> {
+export async function startWithPebble({ validitySeconds }: { validitySeconds?: number } = {}): Promise<WithPebble> {
   const cleanup = new AsyncDisposableStack()
   try {
-    const pebble = await startPebble()
+    const pebble = await startPebble(validitySeconds === undefined ? {} : { validitySeconds })
     cleanup.defer(pebble.end)
     const env = {
       ...pebble.settings,
