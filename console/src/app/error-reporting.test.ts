@@ -22,6 +22,7 @@ test('Sentry records all traces, a tenth of the sessions and all sessions with e
   dsn = 'https://key@sentry.example.com/1'
   startErrorReporting()
   await vi.advanceTimersByTimeAsync(60_000)
+  await vi.dynamicImportSettled()
   expect(init).not.toHaveBeenCalled()
   location.pathname = '/'
   await vi.advanceTimersByTimeAsync(2_000)

@@ -1,12 +1,15 @@
 import { browserTracingIntegration, captureException, init, replayIntegration } from '@sentry/react'
-import { withoutSecrets } from './secret-addresses.ts'
+import { hasSecret, withoutSecrets } from './secret-addresses.ts'
+
+const pollMs = 1000
 
 /**
- * Starts Sentry. error-reporting.ts loads this file on demand; no other file imports Sentry. Spec 2.3: it records all traces, and replays
- * of a tenth of the sessions and of every session with an error. Must not run on a page whose address has a secret (`hasSecret`), because
- * replays record it. Returns a function that reports an error.
+ * Starts Sentry after the user has left pages whose address has a secret, because replays record addresses. error-reporting.ts loads
+ * this file on demand; no other file imports Sentry. Spec 2.3: it records all traces, and replays of a tenth of the sessions and of every
+ * session with an error. Returns a function that reports an error.
  */
-export function startSentry(dsn: string): (error: unknown) => void {
+export async function startSentry(dsn: string): Promise<(error: unknown) => void> {
+  while (hasSecret(location)) await new Promise((done) => setTimeout(done, pollMs))
   init({
     dsn,
     integrations: [browserTracingIntegration(), replayIntegration()],

@@ -119,7 +119,7 @@ test('typing in the command palette finds the actions of all versions', async ()
   await expect.poll(() => page.getByRole('heading', { name: /^Deployments.*Redeploy/ }).count()).toBe(1)
 })
 
-test('one Escape closes the command palette, and after text was typed', async () => {
+test('one Escape closes the command palette, with and without typed text', async () => {
   await page.goto(`/squids?organization=${code}`)
   await page.getByRole('link', { name: 'transfers@v1' }).waitFor()
   const field = page.getByPlaceholder(/Jump to/)
