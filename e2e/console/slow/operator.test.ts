@@ -132,7 +132,7 @@ test('the overview shows the processes and problems; a stuck deployment is liste
   await page.getByRole('table', { name: 'Processes' }).getByText('Ready').waitFor()
   // This installation has no backup.
   await waitForText(page, 'No backup exists')
-  await page.getByRole('table', { name: 'Loops' }).getByText('heartbeat').waitFor()
+  await page.getByRole('table', { name: 'Loops' }).getByText('heartbeat', { exact: true }).waitFor()
   expect(await accessibilityFlaws(page, 'operator-overview')).toEqual([])
   await page.getByRole('navigation', { name: "Operator's console" }).getByRole('link', { name: 'Deployments' }).click()
   await waitForExactText(page, 'No deployments are running')

@@ -138,9 +138,9 @@ test('other members see the names of secrets, and why they cannot change them', 
       .poll(() => button(page, 'Refresh').getAttribute('aria-description'))
       .toBe('Only administrators may refresh the RPC token.')
   }
-  await developer.page.getByLabel('RPC token').waitFor()
+  await developer.page.getByRole('textbox', { name: 'RPC token' }).waitFor()
   await waitForText(viewer.page, /^Your role cannot see passwords and tokens/)
-  await expect.poll(() => viewer.page.getByLabel('RPC token').count()).toBe(0)
+  await expect.poll(() => viewer.page.getByRole('textbox', { name: 'RPC token' }).count()).toBe(0)
   await open(viewer.page, '/rpc/chains/eth')
   await waitForText(viewer.page, /^Replace \{TOKEN\} with the API token/)
 })
@@ -156,7 +156,7 @@ test('the RPC token is hidden until shown, and can be copied; only an active org
   }
   await open(page, '/rpc')
   await page.getByRole('navigation', { name: 'RPC' }).getByRole('link', { name: 'API token' }).click()
-  const field = page.getByLabel('RPC token')
+  const field = page.getByRole('textbox', { name: 'RPC token' })
   const before = await currentToken()
   await expect.poll(() => field.inputValue()).toMatch(/^•+$/)
   await button(page, 'Show token').click()

@@ -48,6 +48,8 @@ const OUTSIDE_ADDRESS = '198.51.100.2'
 export type TestBed = {
   /** Starts a listener for the rest of the test: in the network of the command prefix, or on the host. */
   listen: (prefix?: string[]) => Promise<void>
+  /** Like `listen`, but for queries: on port 53 over UDP and TCP, and on `PORT` over UDP. It responds with its own address. */
+  listenForDns: (address: string, prefix?: string[]) => Promise<void>
   /** Command prefix that runs a program outside of the host. */
   outside: string[]
   /** Creates a state directory. */
@@ -92,14 +94,15 @@ ip -n ${id} link set eth0 up
 ip -n ${id} route add default via ${HOST_ADDRESS}
 ${addresses.map((address) => `ip -n ${id} address add ${address}/32 dev lo\nip route add ${address}/32 via ${OUTSIDE_ADDRESS}`).join('\n')}
 `)
-  const listen = async (prefix: string[] = []) => {
-    const [program, ...rest] = [...prefix, process.execPath, '-e', LISTENER]
+  const startListener = async (source: string, prefix: string[], args: string[] = []) => {
+    const [program, ...rest] = [...prefix, process.execPath, '-e', source, ...args]
     const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
     children.push(child)
     await once(child.stdout ?? child, 'data')
   }
   return {
-    listen,
+    listen: (prefix = []) => startListener(LISTENER, prefix),
+    listenForDns: (address, prefix = []) => startListener(DNS_LISTENER, prefix, [address]),
     outside,
     stateDir: () => {
       const dir = mkdtempSync(join(tmpdir(), 'shoal-network-'))
@@ -125,6 +128,17 @@ const servers = [
 Promise.all(servers).then(() => console.log('ready'))
 `
 
+const DNS_LISTENER = `
+const [address] = process.argv.slice(1)
+const server = require('node:net').createServer((socket) => socket.on('error', () => undefined).end(address))
+const listenOnUdp = (port) => new Promise((done) => {
+  const socket = require('node:dgram').createSocket('udp4').bind(port, address, done)
+  socket.on('message', (query, client) => socket.send(address, client.port, client.address))
+})
+Promise.all([listenOnUdp(53), listenOnUdp(${PORT}), new Promise((done) => server.listen(53, address, done))])
+  .then(() => console.log('ready'))
+`
+
 /** The result of `probe` for an address that does not respond. */
 export const NO_CONNECTION = 'no connection'
 
@@ -143,6 +157,19 @@ Promise.all(addresses.map(probe)).then((found) => { console.log(JSON.stringify(f
 /** Connects to each address from the network of `prefix`. Resolves with the client address that each listener saw, or `NO_CONNECTION`. */
 export async function probe(prefix: string[], addresses: string[], port = PORT): Promise<string[]> {
   return JSON.parse(await runProgram([...prefix, process.execPath, '-e', PROBE, String(port), ...addresses]))
+}
+
+const QUERY = `
+const socket = require('node:dgram').createSocket('udp4')
+const end = (text) => { console.log(text); process.exit() }
+socket.on('message', (text) => end(String(text))).on('error', () => end('${NO_CONNECTION}'))
+setTimeout(() => end('${NO_CONNECTION}'), 1000)
+socket.send('query', Number(process.argv[2]), process.argv[1], (error) => error && end('${NO_CONNECTION}'))
+`
+
+/** Sends a UDP packet to an address from the network of `prefix`. Resolves with the response, or `NO_CONNECTION`. */
+export async function query(prefix: string[], address: string, port = 53): Promise<string> {
+  return (await runProgram([...prefix, process.execPath, '-e', QUERY, address, String(port)])).trim()
 }
 
 const HOLD = `
