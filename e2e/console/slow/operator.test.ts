@@ -180,7 +180,7 @@ test('an operator announces maintenance, and users see the maintenance screen un
   await page.getByRole('alertdialog').getByRole('button', { name: 'Withdraw' }).click()
   await waitForText(page, 'No maintenance is announced')
   await memberPage.goto('/squids')
-  await waitForText(memberPage, 'Squids')
+  await memberPage.getByRole('heading', { name: 'Squids', exact: true }).waitFor()
 })
 
 test('an operator disables an account, which then cannot sign in', async () => {
