@@ -95,7 +95,7 @@ ip -n ${id} route add default via ${HOST_ADDRESS}
 ${addresses.map((address) => `ip -n ${id} address add ${address}/32 dev lo\nip route add ${address}/32 via ${OUTSIDE_ADDRESS}`).join('\n')}
 `)
   const startListener = async (source: string, prefix: string[], args: string[] = []) => {
-    const [program, ...rest] = [...prefix, process.execPath, '-e', source, ...args]
+    const [program = '', ...rest] = [...prefix, process.execPath, '-e', source, ...args]
     const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
     children.push(child)
     await once(child.stdout ?? child, 'data')
