@@ -217,6 +217,9 @@ test('the error reporter starts only after the user has left an address with a s
       return sent.join()
     })
     .toContain('a test error')
+  // The browser's measurements of the first page, in which its address is, arrive later.
+  await expect.poll(() => sent.join()).toContain('"name":"Pageload"')
+  expect(sent.join()).toContain('/restore/confirm/…')
   expect(sent.join()).not.toContain('tok3n')
   pageErrors.splice(errorCount)
   await context.close()

@@ -36,8 +36,8 @@ test('Sentry records all traces, a tenth of the sessions and all sessions with e
         tracesSampleRate: 1,
         replaysSessionSampleRate: 0.1,
         replaysOnErrorSampleRate: 1,
-        beforeSend: withoutSecrets,
-        beforeSendTransaction: withoutSecrets,
+        beforeSend: expect.any(Function),
+        beforeSendSpan: withoutSecrets,
       },
     ],
   ])

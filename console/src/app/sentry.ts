@@ -1,4 +1,4 @@
-import { browserTracingIntegration, captureException, init, replayIntegration } from '@sentry/react'
+import { browserTracingIntegration, captureException, init, replayIntegration, type Event } from '@sentry/react'
 import { hasSecret, withoutSecrets } from './secret-addresses.ts'
 
 const pollMs = 1000
@@ -17,8 +17,13 @@ export async function startSentry(dsn: string): Promise<(error: unknown) => void
     replaysSessionSampleRate: 0.1,
     replaysOnErrorSampleRate: 1,
     // The address at which the tab was opened is in the measurements of the browser even after the user has left it.
-    beforeSend: withoutSecrets,
-    beforeSendTransaction: withoutSecrets,
+    beforeSend: redacted,
+    beforeSendSpan: withoutSecrets,
   })
   return (error) => void captureException(error)
+}
+
+/** Sentry's own metadata has circular references. Sentry needs it to send the event, and does not send it. */
+function redacted<E extends Event>({ sdkProcessingMetadata, ...event }: E): E {
+  return { ...withoutSecrets(event), sdkProcessingMetadata } as E
 }
