@@ -126,10 +126,9 @@ async function writeAudit(app: App, { name, call, auditEntry }: AuditedCall): Pr
     before: auditEntry?.before ?? null,
     after: auditEntry?.after ?? null,
   }
-  const orgIds = auditEntry?.orgIds ?? []
+  const orgIds = call.org ? [call.org.id] : (auditEntry?.orgIds ?? [])
   // A change that concerns no organization is recorded, too.
-  for (const orgId of orgIds.length > 0 ? orgIds : [call.org?.id ?? auditEntry?.orgId ?? null])
-    await recordAudit(app.db, { ...change, orgId })
+  for (const orgId of orgIds.length > 0 ? orgIds : [null]) await recordAudit(app.db, { ...change, orgId })
 }
 
 /** Parses input with the schema of an endpoint. @throws Refusal 400 with every invalid field, in the form that the public client prints */

@@ -50,15 +50,13 @@ export type OrgScope = {
 
 /**
  * Describes a change for the audit log, which adds the user, time and IP address. Must not contain secrets. Handlers set `userId` and
- * `orgId` only if the endpoint's access does not determine them. A change that concerns several organizations sets `orgIds` instead, and
- * each of them gets its own row.
+ * `orgIds` only if the endpoint's access does not determine them. Each of the organizations gets its own row.
  */
 export type AuditEntry = {
   subject?: string
   before?: unknown
   after?: unknown
   userId?: number
-  orgId?: number
   orgIds?: number[]
 }
 

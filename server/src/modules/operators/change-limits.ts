@@ -10,5 +10,5 @@ import { lockOrgByCode } from './find-org.ts'
 export async function changeLimits(app: App, code: string, squids: number): Promise<AuditEntry> {
   const org = await lockOrgByCode(app, code)
   await changeOrg(app.db, org.id, { squidsLimit: squids })
-  return { orgId: org.id, subject: org.code, before: { squids: org.squidsLimit }, after: { squids } }
+  return { orgIds: [org.id], subject: org.code, before: { squids: org.squidsLimit }, after: { squids } }
 }

@@ -31,7 +31,7 @@ export async function hibernateSquid(
     message: `The operator has hibernated this version: ${reason} You can restart it.`,
   })
   return {
-    orgId: org.id,
+    orgIds: [org.id],
     subject: name,
     before: { desiredState: squid.desiredState },
     after: { desiredState: 'hibernated', reason },

@@ -15,11 +15,11 @@ export async function openSupport(app: App, actor: Actor, code: string): Promise
   const org = await lockOrgByCode(app, code)
   const until = new Date(app.clock.now().getTime() + supportMs)
   if (actor.sessionId) await operatorAuth.saveSupport(app.db, actor.sessionId, { orgId: org.id, until })
-  return { until, entry: { orgId: org.id, subject: org.code, after: { until } } }
+  return { until, entry: { orgIds: [org.id], subject: org.code, after: { until } } }
 }
 
 /** Ends the session's access before its time. Returns the entry for the audit log of that organization. */
 export async function closeSupport(app: App, actor: Actor): Promise<AuditEntry> {
   if (actor.sessionId) await operatorAuth.saveSupport(app.db, actor.sessionId, null)
-  return actor.support ? { orgId: actor.support.orgId, before: { until: actor.support.until } } : {}
+  return actor.support ? { orgIds: [actor.support.orgId], before: { until: actor.support.until } } : {}
 }

@@ -21,7 +21,7 @@ export async function suspendOrg(app: App, code: string, reason: string): Promis
       'Its squids are hibernated, and deployments and RPC requests are refused. All data is kept. Squids start again when the suspension ends.',
     ],
   })
-  return { orgId: org.id, subject: org.code, before: suspensionOf(org), after: suspensionOf(changed) }
+  return { orgIds: [org.id], subject: org.code, before: suspensionOf(org), after: suspensionOf(changed) }
 }
 
 /**
@@ -38,7 +38,7 @@ export async function resumeOrg(app: App, code: string): Promise<AuditEntry> {
       `The operator of this installation has ended the suspension of the organization "${titleOf(org)}". Its squids start again now.`,
     ],
   })
-  return { orgId: org.id, subject: org.code, before: suspensionOf(org), after: null }
+  return { orgIds: [org.id], subject: org.code, before: suspensionOf(org), after: null }
 }
 
 const titleOf = ({ name, code }: OrgRow) => nameInMail(name ?? code)

@@ -21,7 +21,7 @@ export function orgsHandlers(app: App): Handlers<Contract['orgs']> {
       const isOwnEmail = body.email === actor.email
       const org = await createOrg(app, { ...body, adminId: actor.userId, isEmailConfirmed: isOwnEmail })
       const updated = isOwnEmail ? org : await sendOrgEmailConfirmation(app, org.id, body.email)
-      request.audit({ orgId: org.id, subject: org.code, after: { name: org.name, email: body.email } })
+      request.audit({ orgIds: [org.id], subject: org.code, after: { name: org.name, email: body.email } })
       return presentOrg(updated, 'admin')
     },
     update: async ({ org, actor, body, request }) => {
@@ -39,7 +39,7 @@ export function orgsHandlers(app: App): Handlers<Contract['orgs']> {
     },
     verifyEmail: async ({ body, request }) => {
       const { org, before } = await confirmOrgEmail(app, body.code)
-      request.audit({ orgId: org.id, subject: org.code, before: { email: before }, after: { email: org.email } })
+      request.audit({ orgIds: [org.id], subject: org.code, before: { email: before }, after: { email: org.email } })
       return { code: org.code, name: org.name, email: org.email ?? '' }
     },
     openVerification: async ({ query }) => ({ redirect: verificationUrl(app.config, query.code) }),
@@ -69,12 +69,12 @@ export function orgsHandlers(app: App): Handlers<Contract['orgs']> {
     },
     acceptInvite: async ({ actor, params, body, request }) => {
       const { code, orgId } = await acceptInvite(app, actor, { ...parseInvitationRef(params), key: body?.key })
-      request.audit({ orgId, subject: actor.email })
+      request.audit({ orgIds: [orgId], subject: actor.email })
       return { code }
     },
     rejectInvite: async ({ actor, params, body, request }) => {
       const { code, orgId } = await rejectInvite(app, actor, { ...parseInvitationRef(params), key: body?.key })
-      request.audit({ orgId, subject: actor.email })
+      request.audit({ orgIds: [orgId], subject: actor.email })
       return { code }
     },
     getQuotas: async ({ org }) => {
