@@ -355,11 +355,13 @@ test('if the script of Turnstile cannot be loaded, the user can try the bot chec
   await context.close()
 })
 
-test('preview mode sets a long-lived cookie and shows the Portal; it changes even while the server is unreachable', async () => {
+test('preview mode sets a long-lived cookie, reloads the page and shows the Portal; it changes even while the server is unreachable', async () => {
   const { context, page, api } = await signInAs(browser, shoal, 'pia@acme.dev')
   await api.orgs.create({ body: { code: 'preview-org', name: 'Preview org', email: 'pia@acme.dev' } })
   await page.goto('/preview?organization=preview-org')
+  await page.evaluate('window.isFirstDocument = true')
   await page.getByRole('switch', { name: 'Preview mode' }).click()
+  await page.waitForFunction('!window.isFirstDocument')
   await waitForExactText(page, 'PREVIEW')
   await page.getByRole('link', { name: /Portal/ }).waitFor()
   const beta = (await context.cookies()).find(({ name }) => name === 'beta')
