@@ -9,8 +9,6 @@ import { callApi, invalidate, q } from './query.ts'
 /** Poll intervals of the list, and of deployments while one runs (spec 9). */
 const listPollMs = 10_000
 const inProgressPollMs = 1000
-/** A count for each day changes little in a minute. */
-const ingressPollMs = 60_000
 
 /** The versions whose rows of the list are on screen. */
 let visibleSquids: readonly SquidSummary[] = []
@@ -36,7 +34,7 @@ export function squidsQuery(code: string) {
 
 /** Requests per version and day. The server's default range is the last seven days. */
 export const ingressQuery = (code: string) =>
-  q('metrics.getIngress', { params: { code } }, { refetchInterval: ingressPollMs, staleTime: ingressPollMs })
+  q('metrics.getIngress', { params: { code } }, { refetchInterval: listPollMs, staleTime: listPollMs })
 
 const hasAny = (deployments: readonly Deployment[]) => deployments.length > 0
 
