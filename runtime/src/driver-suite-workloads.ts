@@ -27,6 +27,8 @@ export function workloadTests(suite: Suite): void {
     await suite.host.runtime.apply(workload([container('api', { print: ['new'] })], { id: 'org-squid-2' }))
     await until('api', { state: 'running' }, 'org-squid-1')
     await until('api', { state: 'running' }, 'org-squid-2')
+    const some = await suite.host.runtime.observe(['org-squid-2', 'no-such-workload'])
+    expect([...some, ...(await suite.host.runtime.observe([]))].map((o) => o.workload)).toEqual(['org-squid-2'])
     await suite.host.runtime.remove('org-squid-1')
     await untilRemoved((observation) => observation.workload === 'org-squid-1')
     expect((await suite.host.runtime.observe()).map((observation) => observation.workload)).toEqual(['org-squid-2'])

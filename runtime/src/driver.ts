@@ -163,9 +163,9 @@ export interface Runtime {
   /**
    * Returns all containers as one consistent snapshot. It lacks an `on-failure` container of which the host has lost all records (a
    * cluster restored from a backup): the driver starts its program again only at the next `apply`, because the lost run may still
-   * write.
+   * write. With `workloads`, it returns only their containers, in a time that does not depend on the number of others.
    */
-  observe(): Promise<Observation[]>
+  observe(workloads?: readonly WorkloadId[]): Promise<Observation[]>
 
   /**
    * Passes a workload from the caller's records, as the caller last applied it, without applying it again. Called after `start`. A

@@ -146,10 +146,11 @@ class KubernetesRuntime implements Runtime {
     await this.#tasks.enqueue(anchorName(id), () => this.#storeRuns(workload))
   }
 
-  async observe(): Promise<Observation[]> {
+  async observe(workloads?: readonly WorkloadId[]): Promise<Observation[]> {
     const { state } = this.#requireCluster()
     await state.reachAll()
-    return [...state.workloads].flatMap((workload) => workload.observations())
+    const observed = workloads?.flatMap((id) => state.findById(id) ?? []) ?? [...state.workloads]
+    return observed.flatMap((workload) => workload.observations())
   }
 
   /** Resolves when the removal of the workload is recorded. Its containers are observed until their pods have ended. */
@@ -192,8 +193,7 @@ class KubernetesRuntime implements Runtime {
   async tail(id: WorkloadId, container: ContainerName, lines: number): Promise<string[]> {
     const { client, state } = this.#requireCluster()
     const pod = state.findById(id)?.newestPod(container)
-    if (!pod) return []
-    return readPodTail(client, pod, container, lines)
+    return pod ? readPodTail(client, pod, container, lines) : []
   }
 
   async close(containers: 'stop' | 'keep'): Promise<void> {

@@ -114,10 +114,10 @@ class ProcessRuntime implements Runtime {
     await this.#containers.get(id)?.get(container)?.retry(reason)
   }
 
-  async observe(): Promise<Observation[]> {
+  async observe(workloads?: readonly WorkloadId[]): Promise<Observation[]> {
     // Before the start, the state is unknown; an empty list would mean that no container exists.
     this.#requireContext()
-    return this.#allContainers()
+    return this.#listContainers(workloads)
       .map((container) => container.observation())
       .filter((observation) => observation !== null)
   }
@@ -140,7 +140,7 @@ class ProcessRuntime implements Runtime {
     let processes: ReturnType<typeof listProcesses> | undefined
     const listAll = () => (processes ??= listProcesses())
     const usages: ContainerUsage[] = []
-    for (const [index, container] of this.#allContainers().entries()) {
+    for (const [index, container] of this.#listContainers().entries()) {
       const usage = container.usage(at, listAll)
       if (usage) usages.push(usage)
       await container.checkDisk()
@@ -162,7 +162,7 @@ class ProcessRuntime implements Runtime {
     if (!this.#context) return
     this.#workloadFiles.close()
     await Promise.all(
-      this.#allContainers().map((container) => (containers === 'stop' ? container.stop() : container.detach())),
+      this.#listContainers().map((container) => (containers === 'stop' ? container.stop() : container.detach())),
     )
     const { host, sockets, changes } = this.#context
     if (containers === 'stop') for (const id of this.#containers.keys()) await host.network.close(id)
@@ -226,8 +226,9 @@ class ProcessRuntime implements Runtime {
     return containers
   }
 
-  #allContainers(): Container[] {
-    return [...this.#containers.values()].flatMap((containers) => [...containers.values()])
+  /** Returns the containers of these workloads; by default of all. */
+  #listContainers(ids: Iterable<WorkloadId> = this.#containers.keys()): Container[] {
+    return [...ids].flatMap((id) => [...(this.#containers.get(id)?.values() ?? [])])
   }
 
   #workloadsDir(): string {

@@ -117,8 +117,8 @@ export class SimRuntime implements Runtime {
     this.host.find(id, container)?.retry(reason)
   }
 
-  async observe(): Promise<Observation[]> {
-    const current = this.#all().filter((container) => !this.#isReverted(container))
+  async observe(workloads?: readonly WorkloadId[]): Promise<Observation[]> {
+    const current = this.#containersOf(workloads).filter((container) => !this.#isReverted(container))
     return current.map((container) => {
       const observation = container.observation()
       const hostLostSince = this.host.lost.get(`${observation.workload}/${observation.container}`)
@@ -198,13 +198,19 @@ export class SimRuntime implements Runtime {
 
   /** True if the host has another desired state of the container than the one that was recalled. */
   #isReverted(container: SimContainer): boolean {
+    if (this.#recalled.size === 0) return false
     const { workload, container: name } = container.observation()
     const recalled = this.#recalled.get(workload)?.containers.find((spec) => spec.name === name)
     return recalled?.restart === 'on-failure' && !isSameProgram(recalled, container.spec)
   }
 
   #all(): SimContainer[] {
-    return [...this.host.workloads.values()].flatMap(({ containers }) => [...containers.values()])
+    return this.#containersOf()
+  }
+
+  /** Returns the containers of these workloads; by default of all. */
+  #containersOf(ids: Iterable<WorkloadId> = this.host.workloads.keys()): SimContainer[] {
+    return [...ids].flatMap((id) => [...(this.host.workloads.get(id)?.containers.values() ?? [])])
   }
 }
 

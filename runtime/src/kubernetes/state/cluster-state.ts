@@ -27,6 +27,8 @@ export const installationSelector = (installation: string): string =>
 export class ClusterState {
   readonly #options: ClusterStateOptions
   readonly #workloads = new Map<string, WorkloadState>()
+  /** The keys of `#workloads` by the label of the workload. */
+  readonly #keys = new Map<string, string>()
   /** The names of the Jobs and Deployments that earlier processes applied, by workload. */
   readonly #recalled = new Map<string, string[]>()
   readonly #anchors: Watch<ConfigMap>
@@ -118,7 +120,8 @@ export class ClusterState {
 
   /** Returns the workload with this id, of any tenant. */
   findById(id: string): WorkloadState | undefined {
-    return [...this.#workloads].find(([key]) => key.endsWith(`/${labelValue(id)}`))?.[1]
+    const key = this.#keys.get(labelValue(id))
+    return key === undefined ? undefined : this.#workloads.get(key)
   }
 
   anchorOf(tenant: string, id: string): ConfigMap | undefined {
@@ -140,13 +143,18 @@ export class ClusterState {
 
   #change(object: KubeObject, change: (state: WorkloadState) => void): WorkloadState | null {
     const { namespace = '', labels: own = {} } = object.metadata
-    const key = `${namespace}/${own[labels.workload]}`
+    const label = own[labels.workload] ?? ''
+    const key = `${namespace}/${label}`
     const state = this.#workloads.get(key) ?? this.#newWorkload(namespace, key)
     change(state)
     if (state.isEmpty) {
       this.#workloads.delete(key)
       this.#recalled.delete(key)
-    } else this.#workloads.set(key, state)
+      if (this.#keys.get(label) === key) this.#keys.delete(label)
+    } else {
+      this.#workloads.set(key, state)
+      this.#keys.set(label, key)
+    }
     this.#options.onChange(state)
     return state.isEmpty ? null : state
   }

@@ -59,7 +59,7 @@ export async function closeMissingLogins(
   id: string,
 ): Promise<void> {
   if (app.runtime.ownsHost) return
-  const existing = new Set((await snapshots()).containersOf(id).map(({ container }) => container))
+  const existing = new Set((await snapshots.of(id)).map(({ container }) => container))
   await logins.close(app, squidId, ({ workload, container }) => workload === id && !existing.has(container))
 }
 
@@ -125,7 +125,7 @@ export async function closeLostLogins(
 ): Promise<string[]> {
   const now = app.clock.now()
   const closed: string[] = []
-  for (const observation of (await snapshots()).containersOf(id)) {
+  for (const observation of await snapshots.of(id)) {
     const user = { workload: id, container: observation.container }
     const isLost = isHostLost(observation, now) && isProcessor({ name: user.container })
     if (!isLost || !(await logins.has(app, squidId, user))) continue
@@ -157,7 +157,7 @@ export async function abandonLost(engine: EngineContext, squidId: number, id: st
   const { app, snapshots } = engine
   const now = app.clock.now()
   const closed = await closeLostLogins(engine, squidId, id)
-  for (const observation of (await snapshots()).containersOf(id)) {
+  for (const observation of await snapshots.of(id)) {
     const { container } = observation
     const isHarmless = isServer({ name: container }) || closed.includes(container)
     if (isHarmless && isHostLost(observation, now)) await app.runtime.abandon(id, container)

@@ -22,9 +22,8 @@ export async function waitForInit(context: StepContext, workload: Workload): Pro
   let startingSinceMs: number | null = null
   await pollUntil(
     async () => {
-      const init = (await context.engine.snapshots())
-        .containersOf(workload.id)
-        .find((observation) => isInit({ name: observation.container }))
+      const observations = await context.engine.snapshots.of(workload.id)
+      const init = observations.find((observation) => isInit({ name: observation.container }))
       if (init?.state === 'failed' || (init?.state === 'finished' && init.lastRun?.how !== 'done'))
         throw await crashFailure(context, init, 'Fix it (usually a migration) and deploy again.')
       if (init?.state === 'finished') return init
@@ -80,7 +79,7 @@ async function waitUntilHealthy(
   const timeoutAtMs = app.clock.now().getTime() + readinessTimeoutMs
   await pollUntil(
     async () => {
-      const observations = (await engine.snapshots()).containersOf(workload.id)
+      const observations = await engine.snapshots.of(workload.id)
       const states = await Promise.all(
         containers.map(async ({ name }) => {
           const observation = observations.find((x) => x.container === name)

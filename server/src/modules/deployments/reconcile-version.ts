@@ -35,16 +35,17 @@ export async function reconcileVersion(engine: EngineContext, squidId: number): 
 /** Removes all generations of the version except `keep`, and waits until their containers no longer exist. */
 export async function removeOtherWorkloads(engine: EngineContext, squidId: number, keep: WorkloadId[]): Promise<void> {
   const { app, snapshots, pollMs, signal } = engine
-  await pollUntil(
-    async () => {
-      const others = (await snapshots()).generationsOf(squidId).filter((id) => !keep.includes(id))
-      for (const id of others) {
-        await app.runtime.remove(id)
-        await abandonLost(engine, squidId, id)
-      }
-      return others.length === 0 ? 'removed' : null
-    },
-    pollMs,
-    signal,
-  )
+  const findOthers = async () => (await snapshots.all()).generationsOf(squidId).filter((id) => !keep.includes(id))
+  for (let others = await findOthers(); others.length > 0; others = await findOthers())
+    await pollUntil(
+      async () => {
+        for (const id of others) {
+          await app.runtime.remove(id)
+          await abandonLost(engine, squidId, id)
+        }
+        return (await snapshots.of(...others)).length === 0 ? 'removed' : null
+      },
+      pollMs,
+      signal,
+    )
 }

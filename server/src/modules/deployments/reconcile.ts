@@ -63,7 +63,7 @@ export function startReconcile(worker: Worker, locks: Locks): LeaderHandle {
 export async function reconcile(worker: Worker, locks: Locks, stopping: AbortSignal): Promise<void> {
   const { app } = worker
   // The snapshot is taken before the rows are read, so every version in it has a row unless it was deleted.
-  const snapshot = await worker.snapshots()
+  const snapshot = await worker.snapshots.all()
   const desired = await listDesired(app.db)
   const inProgress = await squidsInProgress(app.db)
   const ids = [...driftedVersions(snapshot, desired), ...(await versionsOnLostHosts(app, snapshot))]

@@ -56,7 +56,7 @@ export async function stopProcessors(
   await pollUntil(
     async () => {
       await abandonLost(engine, deployment.squidId, old.id)
-      const observations = (await engine.snapshots()).containersOf(old.id)
+      const observations = await engine.snapshots.of(old.id)
       return observations.some((o) => isProcessor({ name: o.container })) ? null : 'stopped'
     },
     intervals.pollMs,

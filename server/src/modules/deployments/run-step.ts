@@ -72,7 +72,7 @@ export async function runStep(
 /** Waits until the cluster responds. */
 async function waitForCluster(context: StepContext): Promise<void> {
   const isResponding = () =>
-    context.engine.snapshots().then(
+    context.engine.snapshots.of().then(
       () => true as const,
       (error: unknown) => {
         if (error instanceof ClusterUnreachable) return null

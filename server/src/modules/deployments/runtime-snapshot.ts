@@ -13,8 +13,13 @@ export type RuntimeSnapshot = {
   onUnresponsiveHosts: Observation[]
 }
 
-/** Returns a snapshot whose read began after the call. Concurrent callers share one read. */
-export type SnapshotReader = () => Promise<RuntimeSnapshot>
+/** Reads the containers of the runtime. Both reads begin after the call. */
+export type SnapshotReader = {
+  /** Reads all containers. Takes longer with each version of the installation, so polls do not use it. Concurrent callers share one read. */
+  all: () => Promise<RuntimeSnapshot>
+  /** Reads the containers of these workloads. */
+  of: (...workloads: WorkloadId[]) => Promise<Observation[]>
+}
 
 /** Creates a reader that all deployments of a worker share. */
 export function createSnapshotReader(runtime: Pick<Runtime, 'observe'>): SnapshotReader {
@@ -30,10 +35,13 @@ export function createSnapshotReader(runtime: Pick<Runtime, 'observe'>): Snapsho
     reading.then(clear, clear)
     return reading
   }
-  return () => {
-    if (!current) return begin()
-    next ??= current.then(begin, begin)
-    return next
+  return {
+    all: () => {
+      if (!current) return begin()
+      next ??= current.then(begin, begin)
+      return next
+    },
+    of: (...workloads) => runtime.observe(workloads),
   }
 }
 
