@@ -91,8 +91,8 @@ export const breaks: Break[] = [
   },
   {
     name: 'the server does not respond',
-    checks: ['server'],
-    consequences: ['ports', 'certificates'],
+    checks: ['server', 'ports'],
+    consequences: ['certificates'],
     commands: () => `kill -STOP ${server}`,
     restore: `kill -CONT ${server}`,
   },

@@ -5,6 +5,7 @@ import { localUrl } from '../listener.ts'
 import { shoalVersion } from '../version.ts'
 import { failed, ok, warning, type Check, type CheckResult, type Examined } from './check.ts'
 import { getLocal, parseJson, type LocalPage } from './local-http.ts'
+import { listensOn } from './port-owner.ts'
 
 type HealthPage = { status?: string; version?: string }
 /** `host`: undefined for all addresses. */
@@ -88,6 +89,13 @@ async function checkPort(
     )
   const isOfShoal = await isShoal()
   if (isOfShoal && servers.length > 0) return ok('ports', `${port} (${setting}) is served by Shoal`)
+  const silent = isOfShoal ? undefined : servers.find(({ pid }) => listensOn(pid, port) === true)
+  if (silent)
+    return failed(
+      'ports',
+      `${port} (${setting}) is open, but ${describeHolder(silent)} does not respond there`,
+      'Read the log of the server, and restart it.',
+    )
   return failed(
     'ports',
     `${port} (${setting}) is used by another ${isOfShoal ? 'installation' : 'program'}`,

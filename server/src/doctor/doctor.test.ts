@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { createServer as createNetServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -73,6 +73,25 @@ async function closedPort(): Promise<number> {
   return port
 }
 
+/** Returns a port that accepts connections, but on which nothing responds. */
+async function silentPort(): Promise<number> {
+  const sockets: Socket[] = []
+  const server = createNetServer((socket) => sockets.push(socket))
+  await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
+  cleanups.push(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+/** Starts a process that does nothing, and returns its id. */
+function startSleeper(wrapper = ''): number {
+  const pid = Number(execFileSync('sh', ['-c', `${wrapper} sleep 60 >/dev/null 2>&1 & echo $!`]).toString())
+  cleanups.push(() => process.kill(pid))
+  return pid
+}
+
 /** Makes a certificate that no authority has signed. */
 function makeCertificate(name: string): { key: Buffer; cert: Buffer; keyFile: string; certificateFile: string } {
   const dir = makeDir()
@@ -133,6 +152,25 @@ describe('each check fails when what it checks is broken, and says what to do', 
     })
   })
 
+  test.skipIf(!existsSync('/proc/self/net/tcp'))(
+    'ports: a server that runs but does not respond is not another program',
+    async () => {
+      const port = await silentPort()
+      const settings = { SHOAL_ROLES: 'api', SHOAL_PORT: String(port) }
+      expect(await worst(portsCheck, settings, { pid: process.pid })).toMatchObject({
+        status: 'failed',
+        finding: `${port} (SHOAL_PORT) is open, but process ${process.pid} (npm run serve) since 2026-01-15 12:00:00 UTC does not respond there`,
+        remedy: 'Read the log of the server, and restart it.',
+      })
+      // The port of a program that does not respond either is not attributed to a server that does not have it.
+      const pid = startSleeper()
+      expect(await worst(portsCheck, settings, { pid })).toMatchObject({
+        status: 'failed',
+        finding: `${port} (SHOAL_PORT) is used by another program`,
+      })
+    },
+  )
+
   test('ports: a server that listens on another address than loopback is found there', async () => {
     const port = await listen(
       createServer((_, res) => res.end('{"status":"ok"}')),
@@ -191,9 +229,7 @@ describe('each check fails when what it checks is broken, and says what to do', 
   })
 
   test.skipIf(!existsSync('/proc/self/limits'))('limits: the server may open few files', async () => {
-    const child = execFileSync('sh', ['-c', 'prlimit --nofile=1024:1024 sleep 60 >/dev/null 2>&1 & echo $!']).toString()
-    const pid = Number(child)
-    cleanups.push(() => process.kill(pid))
+    const pid = startSleeper('prlimit --nofile=1024:1024')
     await expect.poll(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')).toMatch(/^sleep/)
     expect(await worst(limitsCheck, {}, { pid })).toMatchObject({
       status: 'failed',
