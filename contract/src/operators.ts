@@ -6,6 +6,7 @@ import { orgStatuses } from './org-status.ts'
 import { OperatorDeployment, OperatorOverview } from './operator-overview.ts'
 import { OperatorOrg, OperatorSquid, OperatorUser } from './operator-payloads.ts'
 import { Maintenance } from './maintenance.ts'
+import { Session } from './user.ts'
 
 export const operatorPageSize = 50
 
@@ -169,6 +170,31 @@ export const operators = {
     scope: 'session',
     summary: 'Enable a disabled account',
     payload: z.object({ success: z.boolean() }),
+  }),
+  listSessions: endpoint({
+    method: 'GET',
+    path: '/v1/admin/users/{id}/sessions',
+    access: 'operator',
+    scope: 'session',
+    summary:
+      'Unexpired sessions of a user with device, address and last use, the most recently used first; at most 200',
+    payload: z.object({ sessions: z.array(Session) }),
+  }),
+  endSession: endpoint({
+    method: 'DELETE',
+    path: '/v1/admin/users/{id}/sessions/{sessionId}',
+    access: 'operator.write',
+    scope: 'session',
+    summary: 'End one session of a user',
+    payload: z.object({ ended: z.number() }),
+  }),
+  endSessions: endpoint({
+    method: 'DELETE',
+    path: '/v1/admin/users/{id}/sessions',
+    access: 'operator.write',
+    scope: 'session',
+    summary: "End all sessions of a user, except the operator's own current one",
+    payload: z.object({ ended: z.number() }),
   }),
   resendConfirmation: endpoint({
     method: 'POST',

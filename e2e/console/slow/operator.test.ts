@@ -163,6 +163,39 @@ test('the list of organizations is accessible, sorts on the server and says when
   expect(await accessibilityFlaws(page, 'operator-nothing')).toEqual([])
 })
 
+test('an operator reads an organization as support, sees no secrets and changes nothing, until the operator closes it', async () => {
+  await member.api.secrets.change({
+    params: { code: 'team-4' },
+    body: { secrets: [{ action: 'UPDATE', name: 'HIDDEN_NAME', value: 'hidden value' }] },
+  })
+  await page.goto('/admin/organizations?search=team-4')
+  await openMenu('team-4')
+  await page.getByRole('menuitem', { name: 'Read as support' }).click()
+  await page.waitForURL(/\/squids/)
+  await waitForText(page, 'You are reading Team 4 of a company with a long name as support until')
+  await waitForText(page, 'squid-004')
+  expect(await accessibilityFlaws(page, 'operator-support')).toEqual([])
+  await page.setViewportSize({ width: 1280, height: 900 })
+  await page.goto('/secrets')
+  await waitForText(page, 'You are reading Team 4')
+  await page
+    .getByRole('main')
+    .getByText(/could not be loaded|permission/)
+    .first()
+    .waitFor()
+  expect(await page.getByText('HIDDEN_NAME').count()).toBe(0)
+  await page.goto('/squids')
+  await press(page, 'Close')
+  await page.waitForURL(/admin\/organizations/)
+  await page.goto('/squids')
+  await page.getByRole('heading', { name: 'Squids', exact: true }).waitFor()
+  expect(await page.getByText('as support').count()).toBe(0)
+  const { rows } = await database.query<{ action: string }>(
+    `select action from audit_log where action like 'operators.%Support' and org_id = (select id from orgs where code = 'team-4') order by id`,
+  )
+  expect(rows.map(({ action }) => action)).toEqual(['operators.openSupport', 'operators.closeSupport'])
+})
+
 test('an operator announces maintenance, and users see the maintenance screen until the operator withdraws it', async () => {
   await page.goto('/admin')
   await press(page, 'Announce maintenance')
@@ -181,6 +214,48 @@ test('an operator announces maintenance, and users see the maintenance screen un
   await waitForText(page, 'No maintenance is announced')
   await memberPage.goto('/squids')
   await memberPage.getByRole('heading', { name: 'Squids', exact: true }).waitFor()
+})
+
+test('an operator sees where a user is signed in, and ends one session and then all', async () => {
+  const email = 'sia@sessions.dev'
+  await shoal.cli('user', 'add', '--email', email, '--name', 'Sia', '--password-stdin', { input: password })
+  const signIn = async (userAgent: string) => {
+    const response = await fetch(`${shoal.url}/api/v1/auth/signin`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': userAgent },
+      body: JSON.stringify({ email, password }),
+    })
+    return ((await response.json()) as { payload: { token: string } }).payload.token
+  }
+  const phone = await signIn('Mozilla/5.0 (iPhone; CPU iPhone OS 18_0) Version/18.0 Safari/604.1')
+  const laptop = await signIn('Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0')
+  await page.goto(`/admin/users?search=${email}`)
+  await database.query('update sessions set password_at = null')
+  await openMenu(email)
+  await page.getByRole('menuitem', { name: 'Sessions' }).click()
+  const dialog = page.getByRole('dialog', { name: `Sessions of ${email}` })
+  await dialog.getByRole('row').nth(2).waitFor()
+  expect(await accessibilityFlaws(page, 'operator-sessions')).toEqual([])
+  await page.setViewportSize({ width: 1280, height: 900 })
+  await dialog
+    .getByRole('row', { name: /Safari 18 on iOS.*127\.0\.0\.1/ })
+    .getByRole('button')
+    .click()
+  await page.getByRole('menuitem', { name: 'End session' }).click()
+  await page.getByRole('dialog').getByLabel('Password', { exact: true }).fill(password)
+  await press(page, 'Continue')
+  const confirmation = page.getByRole('alertdialog')
+  await confirmation.getByText('Safari 18 on iOS, 127.0.0.1 is signed out').waitFor()
+  await confirmation.getByRole('button', { name: 'End session' }).click()
+  await dialog.getByText('Safari 18 on iOS').waitFor({ state: 'detached' })
+  await expect(shoal.as(phone).user.get({})).rejects.toMatchObject({ status: 401 })
+  await shoal.as(laptop).user.get({})
+  await dialog.getByRole('button', { name: 'End all sessions' }).click()
+  await confirmation.getByRole('button', { name: 'End all sessions' }).click()
+  await dialog.getByText('No sessions', { exact: true }).waitFor()
+  await expect(shoal.as(laptop).user.get({})).rejects.toMatchObject({ status: 401 })
+  await dialog.getByRole('button', { name: 'Close', exact: true }).last().click()
+  await row(email).getByText('0', { exact: true }).waitFor()
 })
 
 test('an operator disables an account, which then cannot sign in', async () => {

@@ -75,10 +75,10 @@ const endpointsByAccess: Record<Access, string> = {
     alerts.replayDelivery`,
   // Not in the specification: the operator's console.
   operator: `operators.getAccess operators.confirmPassword operators.getOverview operators.listDeployments operators.listOrgs
-    operators.listSquids operators.closeSupport operators.listUsers`,
+    operators.listSquids operators.closeSupport operators.listUsers operators.listSessions`,
   'operator.write': `operators.suspendOrg operators.resumeOrg operators.changeLimits operators.hibernateSquid operators.openSupport
     operators.announceMaintenance operators.withdrawMaintenance operators.disableUser operators.enableUser
-    operators.resendConfirmation`,
+    operators.resendConfirmation operators.endSession operators.endSessions`,
 }
 const accessOf = new Map(
   Object.entries(endpointsByAccess).flatMap(([access, names]) =>
@@ -112,7 +112,8 @@ const endpointsByScope: Record<Scope, string> = {
     operators.getAccess operators.confirmPassword operators.listOrgs operators.suspendOrg operators.resumeOrg
     operators.changeLimits operators.listSquids operators.hibernateSquid operators.openSupport operators.closeSupport
     operators.announceMaintenance operators.withdrawMaintenance operators.listUsers operators.disableUser operators.enableUser
-    operators.resendConfirmation operators.getOverview operators.listDeployments`,
+    operators.resendConfirmation operators.getOverview operators.listDeployments operators.listSessions operators.endSession
+    operators.endSessions`,
 }
 const scopeOf = new Map(
   Object.entries(endpointsByScope).flatMap(([scope, names]) =>

@@ -42,6 +42,7 @@ export type TestAppOptions = {
 type InjectFetchOptions = {
   /** The remote address of the requests; loopback by default. */
   ip?: string
+  userAgent?: string
 }
 
 export type TestApp = {
@@ -150,7 +151,10 @@ function injectFetch(server: FastifyInstance, options: InjectFetchOptions = {}):
     const response = await server.inject({
       method: (init.method ?? 'GET') as 'GET',
       url: `${url.pathname}${url.search}`,
-      headers: Object.fromEntries(new Headers(init.headers)),
+      headers: {
+        ...Object.fromEntries(new Headers(init.headers)),
+        ...(options.userAgent === undefined ? {} : { 'user-agent': options.userAgent }),
+      },
       ...(typeof init.body === 'string' ? { payload: init.body } : {}),
       ...(options.ip === undefined ? {} : { remoteAddress: options.ip }),
     })

@@ -6,5 +6,6 @@ export const LimitsDialog = lazyPart(async () => ({ default: (await import('./Li
 export const MaintenanceDialog = lazyPart(async () => ({
   default: (await import('./MaintenanceDialog.tsx')).MaintenanceDialog,
 }))
+export const SessionsDialog = lazyPart(async () => ({ default: (await import('./SessionsDialog.tsx')).SessionsDialog }))
 export const SuspendDialog = lazyPart(async () => ({ default: (await import('./ReasonDialog.tsx')).SuspendDialog }))
 export const HibernateDialog = lazyPart(async () => ({ default: (await import('./ReasonDialog.tsx')).HibernateDialog }))

@@ -39,6 +39,13 @@ export const operatorSquidsQuery = ({ search, column, order }: Filters<SquidsQue
     { rowsOf: ({ squids }) => squids, ...paging },
   )
 
+/**
+ * The sessions of a user. Each request is in the audit log, so the console sends one when the list opens and after a change, and not when
+ * the window gets the focus.
+ */
+export const sessionsQuery = (id: string) =>
+  q('operators.listSessions', { params: { id } }, { staleTime: Number.POSITIVE_INFINITY, gcTime: 0 })
+
 /** The users that match the search, the newest first. */
 export const usersQuery = (search: string | undefined) =>
   qTotalPages<'operators.listUsers', OperatorUser>(

@@ -1,10 +1,12 @@
 import type { OperatorUser } from '@shoal/contract'
-import { Mail, UserRoundCheck, UserRoundX } from 'lucide-react'
+import { Mail, MonitorSmartphone, UserRoundCheck, UserRoundX } from 'lucide-react'
 import { useApiMutation } from '../../api/mutation.ts'
 import { useUser } from '../../api/session.ts'
 import { actionsOn, useMembership, type ActionOn } from '../../components/actions.ts'
 import { confirm, type ConfirmRequest } from '../../components/confirm.ts'
+import { openDialog } from '../../components/open-dialog.ts'
 import { toast } from '../../lib/toasts.ts'
+import { SessionsDialog } from './dialogs.ts'
 import { usePasswordFirst } from './use-password-first.tsx'
 
 type UserContext = {
@@ -16,6 +18,11 @@ type UserContext = {
 
 /** The operator's actions on an account. */
 const userActions = {
+  sessions: {
+    label: 'Sessions',
+    icon: MonitorSmartphone,
+    run: (user) => openSessions(user),
+  },
   resend: {
     label: 'Send confirmation again',
     icon: Mail,
@@ -37,6 +44,9 @@ const userActions = {
     run: (user, { enable }) => enable(user),
   },
 } satisfies Record<string, ActionOn<OperatorUser, UserContext>>
+
+const openSessions = (user: OperatorUser) =>
+  openDialog((close) => <SessionsDialog user={user} onClose={close} onReopen={() => openSessions(user)} />)
 
 const mutationOptions = { invalidates: ['operators.listUsers' as const], errorDisplay: 'caller' as const }
 

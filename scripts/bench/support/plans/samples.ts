@@ -172,6 +172,11 @@ export const samples: Record<string, Prepare[]> = {
   'operators.confirmPassword': [body({ password: samplePassword })],
   'operators.disableUser': [firstUser],
   'operators.enableUser': [firstUser],
+  'operators.listSessions': [firstUser],
+  'operators.endSession': [
+    params(`select user_id::text as id, id::text as "sessionId" from sessions where $1 > 0 order by user_id limit 1`),
+  ],
+  'operators.endSessions': [firstUser],
   'operators.resendConfirmation': [
     async ({ make }) => ({ params: { id: String((await make.user({ emailVerified: false })).id) } }),
   ],

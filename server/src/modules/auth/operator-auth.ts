@@ -1,6 +1,14 @@
 import { findAccount, setOperator } from './account-store.ts'
 import { enterPassword, hasPassword, passwordUntil } from './password-entry.ts'
-import { saveSupport } from './store.ts'
+import { endSessionOf, saveSupport } from './store.ts'
 
 /** The functions of accounts and sessions that the operator's console uses. */
-export const operatorAuth = { enterPassword, findAccount, hasPassword, passwordUntil, saveSupport, setOperator }
+export const operatorAuth = {
+  endSessionOf,
+  enterPassword,
+  findAccount,
+  hasPassword,
+  passwordUntil,
+  saveSupport,
+  setOperator,
+}

@@ -52,7 +52,7 @@ export async function saveSupport(db: Db, id: string, support: { orgId: number; 
 }
 
 /** Returns the unexpired sessions of a user, most recently seen first. */
-export function listSessions(db: Db, userId: number, now: Date) {
+export function selectSessions(db: Db, userId: number, now: Date) {
   return db
     .select()
     .from(sessions)
@@ -63,6 +63,15 @@ export function listSessions(db: Db, userId: number, now: Date) {
 
 export async function endSession(db: Db, id: string): Promise<void> {
   await db.delete(sessions).where(eq(sessions.id, id))
+}
+
+/** Ends one session of a user. Returns it; null if this user has no such session. */
+export async function endSessionOf(db: Db, userId: number, id: string) {
+  const [ended] = await db
+    .delete(sessions)
+    .where(and(eq(sessions.id, id), eq(sessions.userId, userId)))
+    .returning()
+  return ended ?? null
 }
 
 /** Ends all sessions of a user except the one with the id `except`, and returns the number of ended sessions. */

@@ -12,6 +12,7 @@ import { listUnfinishedDeployments } from './unfinished.ts'
 import { closeSupport, openSupport } from './support.ts'
 import { deleteMaintenance, saveMaintenance } from '../user/index.ts'
 import { parseId } from '../parse-id.ts'
+import { endAllSessionsOf, endSessionOf, listSessionsOf } from './user-sessions.ts'
 import { disableUser, enableUser, listUsers, resendConfirmation } from './users.ts'
 import { createSquidList } from './squid-list.ts'
 import { resumeOrg, suspendOrg } from './suspension.ts'
@@ -79,6 +80,20 @@ export function operatorsHandlers(app: App): Handlers<Contract['operators']> {
     enableUser: async ({ params, request }) => {
       request.audit(await enableUser(app, parseId(params.id, 'User')))
       return { success: true }
+    },
+    listSessions: async ({ params, actor, request }) => {
+      const { sessions, entry } = await listSessionsOf(app, actor, parseId(params.id, 'User'))
+      request.audit(entry)
+      return { sessions }
+    },
+    endSession: async ({ params, actor, request }) => {
+      request.audit(await endSessionOf(app, actor, parseId(params.id, 'User'), params.sessionId))
+      return { ended: 1 }
+    },
+    endSessions: async ({ params, actor, request }) => {
+      const { ended, entry } = await endAllSessionsOf(app, actor, parseId(params.id, 'User'))
+      request.audit(entry)
+      return { ended }
     },
     resendConfirmation: async ({ params, request }) => {
       request.audit(await resendConfirmation(app, parseId(params.id, 'User')))

@@ -58,6 +58,9 @@ test('what an operator does to an account is in the audit log of each organizati
   await t.as(other.admin).orgs.removeMember({ params: { code: other.code, id: String(former.roleId) } })
   const params = { id: String(user.id) }
   await api().resendConfirmation({ params })
+  const session = (await api().listSessions({ params })).sessions[0]
+  await api().endSession({ params: { ...params, sessionId: session?.id ?? '' } })
+  await api().endSessions({ params })
   await api().disableUser({ params })
   const disabledAt = t.clock.now().toISOString()
   await api().enableUser({ params })
@@ -68,13 +71,87 @@ test('what an operator does to an account is in the audit log of each organizati
   )
   const common = { user_id: operator.id, subject: user.email }
   const changes = [
-    { action: 'operators.disableUser', before: { disabledAt: null }, after: { userId: user.id, endedSessions: 1 } },
+    { action: 'operators.disableUser', before: { disabledAt: null }, after: { userId: user.id, endedSessions: 0 } },
     { action: 'operators.enableUser', before: { disabledAt }, after: { userId: user.id, disabledAt: null } },
+    {
+      action: 'operators.endSession',
+      before: {
+        userId: user.id,
+        userAgent: session?.userAgent ?? null,
+        ip: session?.ip ?? null,
+        lastSeenAt: session?.lastSeenAt,
+      },
+      after: { ended: 1 },
+    },
+    { action: 'operators.endSessions', before: null, after: { userId: user.id, ended: 0 } },
+    { action: 'operators.listSessions', before: null, after: null },
     { action: 'operators.resendConfirmation', before: null, after: { userId: user.id } },
   ]
   const playground = await findOrgByCode(t.app.db, user.playground.code)
   const orgIds = [playground?.id, first.id, second.id].toSorted((a, b) => Number(a) - Number(b))
   expect(rows).toEqual(changes.flatMap((change) => orgIds.map((org_id) => ({ ...common, ...change, org_id }))))
+})
+
+test('an operator sees the sessions of a user, and ends one or all of them', async () => {
+  const user = await t.make.user({ password })
+  const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
+  t.clock.advance(minutes(1))
+  const signIn = (ip: string) =>
+    t.as(null, { ip, userAgent: agent }).auth.signIn({ body: { email: user.email, password } })
+  const [office, home] = [await signIn('203.0.113.7'), await signIn('203.0.113.8')]
+  const params = { id: String(user.id) }
+  const listed = async () => (await api().listSessions({ params })).sessions
+  const all = await listed()
+  expect(all.length).toBe(3)
+  const found = all.find(({ ip }) => ip === '203.0.113.7')
+  const at = t.clock.now().toISOString()
+  expect(found).toEqual({
+    id: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
+    createdAt: at,
+    lastSeenAt: at,
+    userAgent: agent,
+    ip: '203.0.113.7',
+    isCurrent: false,
+  })
+  expect(await api().endSession({ params: { ...params, sessionId: found?.id ?? '' } })).toEqual({ ended: 1 })
+  await expect(t.as(office.token).user.get({})).rejects.toMatchObject({ status: 401 })
+  await t.as(home.token).user.get({})
+  expect((await listed()).map(({ ip }) => ip)).not.toContain('203.0.113.7')
+  const apiToken = await t.make.token(user)
+  expect(await api().endSessions({ params })).toEqual({ ended: 2 })
+  for (const token of [home.token, user.token])
+    await expect(t.as(token).user.get({})).rejects.toMatchObject({ status: 401 })
+  // API tokens are not sessions, and the user can sign in again.
+  await t.as(apiToken).user.get({})
+  await t.as((await signIn('203.0.113.9')).token).user.get({})
+})
+
+test('the session that an operator uses cannot be ended in the console, and unknown sessions are not found', async () => {
+  const own = { id: String(operator.id) }
+  const { sessions } = await api().listSessions({ params: own })
+  const current = sessions.find(({ isCurrent }) => isCurrent)?.id ?? ''
+  await expect(api().endSession({ params: { ...own, sessionId: current } })).rejects.toMatchObject({
+    status: 405,
+    body: { code: 'OWN_SESSION' },
+  })
+  await t.as(null).auth.signIn({ body: { email: operator.email, password } })
+  expect((await api().endSessions({ params: own })).ended).toBeGreaterThan(0)
+  expect((await api().listSessions({ params: own })).sessions).toMatchObject([{ id: current, isCurrent: true }])
+  const user = await t.make.user()
+  const { sessions: others } = await api().listSessions({ params: { id: String(user.id) } })
+  const unknown = [
+    { id: '999999', sessionId: others[0]?.id ?? '' },
+    // The session of another user.
+    { ...own, sessionId: others[0]?.id ?? '' },
+    { id: String(user.id), sessionId: '00000000-0000-4000-8000-000000000000' },
+    { id: String(user.id), sessionId: "1'" },
+  ]
+  for (const params of unknown) await expect(api().endSession({ params })).rejects.toMatchObject({ status: 404 })
+  for (const id of ['999999', '0x1']) {
+    await expect(api().listSessions({ params: { id } })).rejects.toMatchObject({ status: 404 })
+    await expect(api().endSessions({ params: { id } })).rejects.toMatchObject({ status: 404 })
+  }
+  await t.as(user).user.get({})
 })
 
 test('all users see an announced maintenance until it ends or is withdrawn', async () => {

@@ -1,9 +1,9 @@
 import { operatorPageSize, type Contract, type PayloadInputOf, type QueryOf } from '@shoal/contract'
 import type { App } from '../../app.ts'
-import { notFound, refuse } from '../../errors.ts'
-import { changeAccount, confirmationQueue, endSessionsOf, operatorAuth } from '../auth/index.ts'
+import { refuse } from '../../errors.ts'
+import { changeAccount, confirmationQueue, endSessionsOf } from '../auth/index.ts'
 import type { Actor, AuditEntry } from '../call.ts'
-import { listOrgsOf } from '../orgs/index.ts'
+import { accountWith, concerning } from './accounts.ts'
 import { selectUsers } from './users-store.ts'
 
 type ListUsers = Contract['operators']['listUsers']
@@ -49,16 +49,4 @@ export async function resendConfirmation(app: App, id: number): Promise<AuditEnt
   if (account.emailVerified) throw refuse('NOT_NOW', `${account.email} is confirmed already.`)
   await app.jobs.send(confirmationQueue, { userId: id })
   return { ...(await concerning(app, account)), after: { userId: id } }
-}
-
-/** A change of an account is in the audit log of each organization of its user, because it affects what that member can do there. */
-async function concerning(app: App, account: { id: number; email: string }): Promise<AuditEntry> {
-  const orgs = await listOrgsOf(app.db, { userId: account.id, tokenOrgId: null })
-  return { subject: account.email, orgIds: orgs.map(({ id }) => id) }
-}
-
-async function accountWith(app: App, id: number) {
-  const account = await operatorAuth.findAccount(app.db, id)
-  if (!account) throw notFound('User')
-  return account
 }

@@ -1,4 +1,4 @@
-import type { Contract, Session, User } from '@shoal/contract'
+import type { Contract, User } from '@shoal/contract'
 import { parseId } from '../parse-id.ts'
 import type { App } from '../../app.ts'
 import { notFound, Refusal } from '../../errors.ts'
@@ -72,7 +72,7 @@ export function userHandlers(app: App): Handlers<Contract['user']> {
       request.audit({ subject: token.name, before: { id: token.id, prefix: token.prefix } })
       return presentApiToken(token)
     },
-    listSessions: ({ actor }) => sessionsOf(app, actor),
+    listSessions: ({ actor }) => listSessions(app, actor.userId, actor.sessionId),
     endSessions: async ({ actor, request }) => {
       const ended = await endSessionsOf(app.db, actor.userId)
       request.audit({ after: { ended } })
@@ -107,16 +107,4 @@ async function profileOf(app: App, actor: Actor, user: UserRow): Promise<User> {
     support: actor.support && isSupport ? { code: supported.code, until: actor.support.until.toISOString() } : null,
     maintenance,
   }
-}
-
-async function sessionsOf(app: App, actor: Actor): Promise<Session[]> {
-  const rows = await listSessions(app.db, actor.userId, app.clock.now())
-  return rows.map((row) => ({
-    id: row.id,
-    createdAt: row.createdAt.toISOString(),
-    lastSeenAt: row.lastSeenAt.toISOString(),
-    userAgent: row.userAgent,
-    ip: row.ip,
-    isCurrent: row.id === actor.sessionId,
-  }))
 }
