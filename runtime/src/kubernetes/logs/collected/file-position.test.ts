@@ -91,6 +91,17 @@ test('a position continues after the lines that were read through the API server
   expect(read(FilePosition.afterFollowing(text, 2))).toEqual(numbers(10))
 })
 
+test.each(['', '{', '{"parts":[{"end":', '{"partial":{}}', '{"parts":1}', 'null', '1', '0 2026-01-01T00:00:00Z 1'])(
+  'a stored position that is not one of a file is the start of the log: %j',
+  (text) => {
+    const [file = []] = linesOfFiles([3])
+    const position = new FilePosition(text)
+    expect(position.lastTime).toBe('')
+    expect(file.map(({ line, offset, bytes }) => position.push(line, offset, bytes))).toEqual(numbers(3))
+    expect(new FilePosition(position.format()).lastTime).toBe(file[2]?.line.time)
+  },
+)
+
 test('log paths, log lines and pod names are parsed', () => {
   const path =
     '/var/log/pods/shoal-a-o7_w12-3-0123abcd-0123456789-x7k2p_f7d97e34-f935-463b-a1a5-1bc8d6e752b6/api-2/4.log'

@@ -131,5 +131,10 @@ function merge(first: ReadPart, second: ReadPart): ReadPart {
 }
 
 function parseStored(text: string | undefined): Partial<Stored> {
-  return text?.startsWith('{') ? (JSON.parse(text) as Partial<Stored>) : {}
+  try {
+    const stored = JSON.parse(text ?? '') as Partial<Stored> | null
+    return Array.isArray(stored?.parts) ? stored : {}
+  } catch {
+    return {}
+  }
 }
