@@ -17,6 +17,8 @@ export class SimLog {
   #lines: { text: string; at: Date }[] = []
   /** Number of the first line in memory. */
   #first = 0
+  /** Number of the first line that was not read. */
+  #unread = 0
   /** The beginning of an incomplete line. */
   #incomplete = ''
 
@@ -47,13 +49,21 @@ export class SimLog {
     return this.#first + this.#lines.length
   }
 
-  /** Returns at most `count` lines from number `position`, and the number of the line after them. */
+  /**
+   * Returns at most `count` lines from number `position`, and the number of the line after them. A line of the log reports how many
+   * lines before them were dropped unread.
+   */
   after(position: number, count: number): { lines: LogLine[]; next: number } {
     const { workload, container } = this
     const start = Math.max(0, position - this.#first)
     const page = this.#lines.slice(start, start + count)
-    const lines = page.map(({ text, at }): LogLine => ({ workload, container, stream: 'stdout', text, readAt: at }))
-    return { lines, next: this.#first + start + page.length }
+    const dropped = this.#first - Math.max(position, this.#unread)
+    const at = page[0]?.at
+    const lines = [...(dropped > 0 && at ? [{ text: droppedText(dropped), at }] : []), ...page]
+    return {
+      lines: lines.map(({ text, at }): LogLine => ({ workload, container, stream: 'stdout', text, readAt: at })),
+      next: this.#first + start + page.length,
+    }
   }
 
   /** Returns the last `count` lines, including an incomplete one. */
@@ -63,6 +73,7 @@ export class SimLog {
 
   /** Evicts the lines before number `upTo`, which were read, except the last `KEPT_LINES` of them. */
   acknowledge(upTo: number): void {
+    this.#unread = Math.max(this.#unread, upTo)
     this.#evict(upTo - KEPT_LINES)
   }
 
@@ -73,6 +84,9 @@ export class SimLog {
     this.#first = upTo
   }
 }
+
+const droppedText = (lines: number) =>
+  `${lines} ${lines === 1 ? 'line' : 'lines'} of log were dropped here: the program writes faster than its log can be read`
 
 const BATCH_LINES = 5000
 
