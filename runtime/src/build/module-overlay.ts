@@ -15,7 +15,7 @@ import type { WorkDirs } from './build-work.ts'
  * @throws when `sealed` is not a folder, see `cloneTree`
  */
 export async function mountModules(
-  { host, disk, trees, uid }: BuildRun,
+  { host, disk, trees, uid, log }: Pick<BuildRun, 'host' | 'disk' | 'trees' | 'uid' | 'log'>,
   dirs: WorkDirs,
   sealed: string,
 ): Promise<(() => Promise<void>) | null> {
@@ -42,7 +42,8 @@ export async function mountModules(
   const options = `lowerdir=${lowerdir},upperdir=${upperdir},workdir=${workdir},redirect_dir=on,index=off,volatile,nosuid,nodev`
   try {
     await runInside('mount', '-t', 'overlay', 'shoal-modules', '-o', options, disk.inNamespace(target))
-  } catch {
+  } catch (error) {
+    log.warn(`The cached dependencies are copied, because they could not be mounted: ${reasonOf(error)}`)
     await rmdir(target)
     return null
   }
@@ -61,3 +62,11 @@ export const isMountFailure = (error: unknown): boolean =>
   error instanceof BuildFailure && /\b(EBUSY|EXDEV)\b|resource busy|cross-device/i.test(error.message)
 
 const TIMEOUT_MS = 30_000
+
+/** Returns what `mount` printed, without paths of the host, since users read the log of a build. */
+function reasonOf(error: unknown): string {
+  const { stderr, killed } = error as { stderr?: string; killed?: boolean }
+  if (killed) return `mount did not end within ${TIMEOUT_MS / 1000} s`
+  const [line = ''] = (stderr ?? '').split('\n')
+  return line.replace(/^mount: \/\S+: /, '').replaceAll(/\/\S+/g, '…') || 'mount failed'
+}

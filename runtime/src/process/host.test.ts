@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { prepareHost, findLimitations } from './host.ts'
+import { findWorkFolders } from './work-folder.ts'
 
 const allFeatures = {
   isRoot: true,
@@ -55,6 +56,18 @@ test('a disabled sandbox is neither checked nor reported as missing', async () =
   const host = await prepareHost({ stateDir, sandbox: 'none', limits: 'none' })
   expect(host).toMatchObject({ sandbox: 'none', summary: expect.stringContaining('no sandbox (bubblewrap is off)') })
   expect(host.limitations.join('\n')).toContain('The sandbox is disabled (SHOAL_SANDBOX=none).')
+})
+
+test('the summary says why overlays cannot be mounted', async () => {
+  const stateDir = join(mkdtempSync(join(tmpdir(), 'shoal-host-')), 'a:b')
+  mkdirSync(stateDir)
+  onTestFinished(() => rmSync(dirname(stateDir), { recursive: true }))
+  // The kernel separates lower layers with a colon.
+  const { workFolders, summary } = await findWorkFolders(stateDir, true)
+  expect(workFolders).toBe('links')
+  expect(summary).toMatch(/^work folders of links, because overlays cannot be mounted \(.+\)$/)
+  expect(readdirSync(stateDir)).toEqual([])
+  expect(await findWorkFolders(stateDir, false)).toEqual({ workFolders: 'links', summary: 'work folders of links' })
 })
 
 test.skipIf(process.getuid?.() !== 0)('two installations on a host give their programs different uids', async () => {

@@ -13,7 +13,7 @@ import { type Network, type NetworkKind, type NetworkTargets, noTargets } from '
 import { type BwrapFeatures, type BwrapState, type Sandbox, canDropTo, confine, findBwrap } from './sandbox.ts'
 import { shortHash } from './short-hash.ts'
 import { uidFor } from './uids.ts'
-import { type WorkFolders, canMountOverlay } from './work-folder.ts'
+import { type WorkFolders, findWorkFolders } from './work-folder.ts'
 
 /** The features of this host, detected once. */
 export type Host = {
@@ -82,7 +82,8 @@ export async function prepareHost(options: HostOptions): Promise<Host> {
   const sandbox = bwrap.status === 'usable' ? 'bwrap' : 'none'
   const cgroups = chosen.limits === 'auto' ? prepareCgroupBase(`shoal-${label}`) : null
   // Without a separate uid, programs could modify the image despite the overlay.
-  const hasOverlays = chosen.workFolders === 'auto' && hasUids && (await canMountOverlay(stateDir))
+  const mayUseOverlays = chosen.workFolders === 'auto' && hasUids
+  const { workFolders, summary: workFoldersSummary } = await findWorkFolders(stateDir, mayUseOverlays)
   const { number, problem } = hasUids ? await allocateNumber(stateDir) : { number: 0, problem: null }
   const { network, limitation: networkLimitation } = await findNetwork(chosen.network, {
     stateDir,
@@ -100,7 +101,6 @@ export async function prepareHost(options: HostOptions): Promise<Host> {
     hasUids,
     hasFilter: sandbox === 'bwrap' && bwrapFeatures.filterFile !== null,
   })
-  const workFolders = hasOverlays ? 'overlay' : 'links'
   const features = { isRoot, hasUids, bwrap, bwrapFeatures, cgroups, workFolders, network, disks } as const
   const report = reportOf(features, { network: networkLimitation, disk: diskLimitation, users: problem })
   return {
@@ -115,7 +115,7 @@ export async function prepareHost(options: HostOptions): Promise<Host> {
     uidOf: (key) => (hasUids ? uidFor(join(stateDir, 'uids.json'), key, number) : null),
     summary: `${Object.values(report)
       .map(({ state }) => state)
-      .join(', ')}, ${workFolders === 'overlay' ? 'work folders by overlays' : 'work folders of links'}`,
+      .join(', ')}, ${workFoldersSummary}`,
     report,
     limitations: Object.values(report).flatMap(({ problems }) => problems),
   }

@@ -42,16 +42,32 @@ const overlayPrefix = (appDir: string, dir: string): [string, ...string[]] => [
   join(dir, 'work'),
 ]
 
-/** Returns whether an overlay with its upper layer in `stateDir` can be mounted, by the same command that is used for programs. */
-export async function canMountOverlay(stateDir: string): Promise<boolean> {
+/** Returns how work folders are made on this host, with a description for the log that says why overlays cannot be mounted. */
+export async function findWorkFolders(
+  stateDir: string,
+  mayUseOverlays: boolean,
+): Promise<{ workFolders: WorkFolders; summary: string }> {
+  if (!mayUseOverlays) return { workFolders: 'links', summary: 'work folders of links' }
+  const problem = await overlayProblem(stateDir)
+  return problem === null
+    ? { workFolders: 'overlay', summary: 'work folders by overlays' }
+    : { workFolders: 'links', summary: `work folders of links, because overlays cannot be mounted (${problem})` }
+}
+
+/**
+ * Mounts an overlay with its upper layer in `stateDir`, by the same command that is used for programs, and removes it. Returns why that
+ * fails; null if it succeeds.
+ */
+async function overlayProblem(stateDir: string): Promise<string | null> {
   const dir = mkdtempSync(join(stateDir, 'overlay-'))
   try {
     for (const name of ['app', 'upper', 'work']) mkdirSync(join(dir, name))
     const [program = '', ...args] = [...NEW_MOUNT_NAMESPACE, ...overlayPrefix(join(dir, 'app'), dir)]
     await promisify(execFile)(program, [...args, 'true'], { env: PLAIN_ENV, timeout: 10_000 })
-    return true
-  } catch {
-    return false
+    return null
+  } catch (error) {
+    const { stderr = '', message } = error as { stderr?: string; message: string }
+    return (stderr.split('\n')[0] || message).trim()
   } finally {
     rmSync(dir, { recursive: true, force: true })
   }
