@@ -64,9 +64,9 @@ async function orderOne(app: KeepApp, row: CertificateRow): Promise<void> {
       nextOrderAt: renewalTime(notBefore, notAfter),
       renewalCheckAt: app.clock.now(),
     })
-    // The domain was removed during the order.
-    if (!isKept) await queueRevocation(app, chain, 'cessationOfOperation')
-    app.log.info({ name, notAfter }, 'certificate issued')
+    if (isKept) return app.log.info({ name, notAfter }, 'certificate issued')
+    await queueRevocation(app, chain, 'cessationOfOperation')
+    app.log.info({ name }, 'the certificate of a name that was removed during the order will be revoked')
   } catch (error) {
     const lastError = safeText(error).slice(0, maxErrorLength)
     const failures = row.failures + 1

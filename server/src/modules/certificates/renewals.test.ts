@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { hasPebble, type Pebble } from '../../../../scripts/pebble.ts'
 import { revokeCertificate } from '../../cli/commands.ts'
 import { days, hours } from '../../clock.ts'
@@ -116,6 +117,28 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     expect(await pebble.revocationReason(serial)).toBeNull()
     await runRevocations()
     expect(await pebble.revocationReason(serial)).toBe(5)
+  })
+
+  test('a certificate whose domain was removed during the order is revoked, and not logged as issued', async () => {
+    const { pool } = t.app.database
+    await pool.query(`create function remove_name() returns trigger language plpgsql as
+      $$ begin delete from certificates where name = new.name; return new; end $$`)
+    await pool.query(
+      'create trigger remove_name after insert on acme_challenges for each row execute function remove_name()',
+    )
+    onTestFinished(async () => void (await pool.query('drop function remove_name cascade')))
+    await insertNames(t.app.db, [domain], false, new Date(0))
+    const messages: string[] = []
+    const log = pino({}, { write: (line: string) => void messages.push((JSON.parse(line) as { msg: string }).msg) })
+    await orderDueCertificates({ ...t.app, log })
+    expect(await selectCertificate(t.app.db, domain)).toBeNull()
+    expect(messages).toEqual(['the certificate of a name that was removed during the order will be revoked'])
+    const { rows } = await pool.query<{ data: { certificate: string } }>(
+      "select data from pgboss.job where name = 'certificates.revoke'",
+    )
+    const serials = rows.map(({ data }) => new X509Certificate(data.certificate).serialNumber)
+    await runRevocations()
+    expect(await Promise.all(serials.map((serial) => pebble.revocationReason(serial)))).toEqual([5])
   })
 
   test('a revocation is queued with the removal of the domain, or not at all', async () => {
