@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { authoritiesDoc } from './authorities-doc.ts'
 import { doctorTable } from './doctor-doc.ts'
+import { readinessTable } from './readiness-doc.ts'
 import { settings } from './settings.ts'
 import { squidServersDoc } from './squid-servers-doc.ts'
 
@@ -121,13 +122,7 @@ Each server monitors the embedded Postgres and restarts it if it exits. If Postg
 
 \`GET /healthz\` reports that a process is alive, and its version (\`shoal --version\` prints that of the command). \`GET /readyz\` reports within two seconds whether its dependencies work: 200, or 503 with the problems in \`checks\`.
 
-| check | in processes with | is not \`ok\` when |
-|---|---|---|
-| \`database\` | any role | a new connection cannot be opened and used |
-| \`worker\` | \`worker\` | the active worker has not observed its containers for 30 seconds; on a standby: the active worker is frozen |
-| \`gateway\` | \`gateway\` | the routes could not be read for two minutes |
-| \`disk\` | any role | the data directory's disk does not respond, or less than 1 % of it is free |
-| \`server\` | any role | the server is stopping |
+${readinessTable}
 
 \`facts\` do not affect readiness: whether the worker is \`active\` or a \`standby\`, the age of its last observation, free disk space (with a \`diskWarning\` while deployments are refused because of it), and the age of the last \`shoal backup\` (null if none was made here).
 

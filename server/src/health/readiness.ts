@@ -7,10 +7,13 @@ import { canQuery } from '../db/probe.ts'
 import type { CertificateFact } from '../modules/certificates/index.ts'
 import { freeShare, minFreeShare, readDisk, reserveBytes, type Disk } from './disk.ts'
 
+/** The names of checks. `config/readiness-doc.ts` describes each. */
+export type CheckName = 'database' | 'worker' | 'gateway' | 'squids' | 'disk' | 'server'
+
 export type Readiness = {
   isReady: boolean
   /** The dependencies of this process: each `ok` or a description of the problem. */
-  checks: Record<string, string>
+  checks: Partial<Record<CheckName, string>>
   /** Information that does not affect readiness. Ages are in seconds; null means unknown or never. */
   facts: Record<string, string | number | null | CertificateFact[]>
 }
@@ -44,14 +47,14 @@ async function checkNow(app: ReadinessApp): Promise<Readiness> {
   ])
   const worker = app.partStates?.worker?.()
   const gateway = app.partStates?.gateway?.()
-  const checks: Record<string, string> = { database }
-  if (worker) checks['worker'] = workerProblem(worker) ?? 'ok'
+  const checks: Readiness['checks'] = { database }
+  if (worker) checks.worker = workerProblem(worker) ?? 'ok'
   if (gateway)
-    checks['gateway'] = gateway.routesReadMs > maxRoutesAgeMs ? 'cannot read its routes' : (gateway.problem ?? 'ok')
+    checks.gateway = gateway.routesReadMs > maxRoutesAgeMs ? 'cannot read its routes' : (gateway.problem ?? 'ok')
   const directoryProblem = worker || gateway ? app.partStates?.directory() : null
-  if (directoryProblem) checks['squids'] = directoryProblem
-  checks['disk'] = diskProblem(disk) ?? 'ok'
-  if (app.draining?.aborted) checks['server'] = 'is stopping'
+  if (directoryProblem) checks.squids = directoryProblem
+  checks.disk = diskProblem(disk) ?? 'ok'
+  if (app.draining?.aborted) checks.server = 'is stopping'
   const facts: Readiness['facts'] = {
     diskFreePercent: disk && Math.floor(freeShare(disk) * 100),
     diskWarning: disk && diskWarning(disk, app.config),
