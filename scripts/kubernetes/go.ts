@@ -51,7 +51,7 @@ export class CannotBuild extends Error {
 }
 
 const obstacles: [RegExp, string][] = [
-  [/no space left on device/, 'The disk has no room for a build with Go'],
+  [/no space left on device/, 'The disk has too little free space for a build with Go'],
   [
     /dial tcp|no such host|i\/o timeout|TLS handshake|GOPROXY=off|reading https?:|Get "https?:/,
     'The Go modules cannot be downloaded',

@@ -19,6 +19,10 @@ const banned: [pattern: RegExp, instead: string][] = [
   [/\b(that|which) (is|are) no (?!longer|more|other|one\b)[a-z]+/g, 'that is not a …'],
   [/\b\w*([pP]atience|[wW]ish)(Ms|Key|es)?\b/g, 'timeout, desired state, request'],
   [/\/\*\* Of /g, 'the noun that the comment describes: "The URL of …"'],
+  [
+    /\b(no|most|more|without|makes?|leaves?|has|have|needs?) room\b|\broom for\b|\b(\w+_room|[a-z]\w*Room)\b/g,
+    'capacity, storage, free space, a maximum number',
+  ],
   [/\bas whom\b|\banother one's\b/gi, 'which or whose, with the noun'],
 ]
 
@@ -50,7 +54,7 @@ export const wordRules: Rule[] = [
       'docs/b.md':
         'The list is made anew, whatever its order, and goes on, also if a host does not answer a call of its own.',
       'runtime/src/c.ts': 'const mostBytes = 1',
-      'runtime/src/d.cjs': '// A file that is no archive is rejected.',
+      'runtime/src/d.cjs': '// A file that is no archive is rejected. The disk has no room.',
       'runtime/src/e.ts': '/** Of the server. */ const url = 1',
     },
   },

@@ -21,7 +21,7 @@ export function Label({ tone = 'neutral', children }: { tone?: Tone; children: R
   )
 }
 
-/** A tag of a version, truncated if there is no room. `isMain` is true for the tags of production. */
+/** A tag of a version, truncated if it is too wide. `isMain` is true for the tags of production. */
 export function Tag({ isMain = false, children }: { isMain?: boolean; children: string }) {
   return (
     <span

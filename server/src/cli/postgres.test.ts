@@ -14,8 +14,8 @@ beforeAll(async () => {
       SHOAL_SQUIDS_DATABASE_URL: `postgres://a:b@10.0.0.5/postgres,
         postgres://postgres:b@large-rw.shoal-postgres.svc/postgres?shoal_name=large&shoal_for=dedicated,
         postgres://shoal:b@other-rw.shoal-postgres.svc/postgres?shoal_name=other,
-        postgres://postgres:b@old-rw.shoal-postgres.svc/postgres?shoal_name=old&shoal_room=0,
-        postgres://postgres:b@huge-rw.shoal-postgres.svc/postgres?shoal_name=huge&shoal_room=101,
+        postgres://postgres:b@old-rw.shoal-postgres.svc/postgres?shoal_name=old&shoal_max_databases=0,
+        postgres://postgres:b@huge-rw.shoal-postgres.svc/postgres?shoal_name=huge&shoal_max_databases=101,
         postgres://postgres:b@port-rw.shoal-postgres.svc:6432/postgres?shoal_name=port`,
       // The file does not exist, so a command that is not refused fails when it opens the cluster.
       SHOAL_KUBECONFIG: '/nonexistent',
@@ -23,7 +23,7 @@ beforeAll(async () => {
   }
   const { cluster } = t.app.databaseHosts.get('main')
   t.app.databaseHosts = createDatabaseHosts(
-    t.app.config.squidServers.map(({ name, weight, room }) => ({ name, weight, room, cluster })),
+    t.app.config.squidServers.map(({ name, weight, maxDatabases }) => ({ name, weight, maxDatabases, cluster })),
   )
 })
 afterAll(() => t?.close())
@@ -37,14 +37,22 @@ test.each([
   ['postgres apply', { ...size, profile: 'huge' }, '--profile must be one of small, medium, large, xlarge, 2xlarge'],
   ['postgres apply', { ...size, storage: '1.5' }, '--storage must be a whole number from 1 to 65536'],
   ['postgres apply', { ...size, instances: '0' }, '--instances must be a whole number from 1 to 9'],
-  ['postgres apply', { ...size, name: 'old' }, 'shoal_room of the server "old" must be a whole number from 1 to 100'],
-  ['postgres apply', { ...size, name: 'huge' }, 'shoal_room of the server "huge" must be a whole number from 1 to 100'],
+  [
+    'postgres apply',
+    { ...size, name: 'old' },
+    'shoal_max_databases of the server "old" must be a whole number from 1 to 100',
+  ],
+  [
+    'postgres apply',
+    { ...size, name: 'huge' },
+    'shoal_max_databases of the server "huge" must be a whole number from 1 to 100',
+  ],
   ['postgres apply', { ...size, name: 'port' }, 'is 6432, but servers of CloudNativePG have port 5432'],
   ['postgres apply', size, '/nonexistent'],
   ['postgres status', { name: 'main' }, 'CloudNativePG makes servers with the host NAME-rw.NAMESPACE.svc'],
   ['postgres status', { name: 'large' }, '/nonexistent'],
   ['postgres delete', { name: 'main' }, 'CloudNativePG makes servers with the host NAME-rw.NAMESPACE.svc'],
-  ['postgres delete', { name: 'large', force: true }, 'set shoal_room=0 for it, and restart Shoal first'],
+  ['postgres delete', { name: 'large', force: true }, 'set shoal_max_databases=0 for it, and restart Shoal first'],
   ['postgres delete', { name: 'old' }, 'deletes all data of the server "old" (shoal-postgres/old): add --force'],
   ['postgres delete', { name: 'old', force: true }, '/nonexistent'],
 ] as const)('%s %j is refused: %s', async (command, options, message) => {
@@ -66,5 +74,7 @@ test('a server with databases of squids is not deleted, even if it was renamed i
   const remove = () => postgresCommands['postgres delete'].run(t.app, { name: 'old', force: true } as CliOptions)
   await expect(remove()).rejects.toThrow('The server "old" has 1 database of squids')
   await t.app.database.pool.query(`update squid_databases set server = 'earlier-name'`)
-  await expect(remove()).rejects.toThrow('1 database is on the server "earlier-name"')
+  await expect(remove()).rejects.toThrow('1 database is on, or being moved to, the server "earlier-name"')
+  await t.app.database.pool.query(`update squid_databases set server = 'main', moving_to = 'old'`)
+  await expect(remove()).rejects.toThrow('The server "old" has 1 database of squids')
 })

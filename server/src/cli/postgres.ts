@@ -9,20 +9,22 @@ type Result = Promise<Record<string, unknown>>
 const sizeProfiles = ['small', 'medium', 'large', 'xlarge', '2xlarge'] as const
 const maxGibibytes = 65_536
 const maxInstances = 9
-const maxRoom = 100
+const maxDatabasesOfCluster = 100
 
 /**
  * Creates a Postgres server of SHOAL_SQUIDS_DATABASE_URL with CloudNativePG, or changes its size to that of the profile, multiplied by
- * `shoal_room`, the number of databases. Returns `{server, cluster, maxConnections}`.
+ * `shoal_max_databases`. Returns `{server, cluster, maxConnections}`.
  */
 async function applyPostgres(app: App, options: CliOptions): Result {
   const { server, location, password } = serverNamed(app, options.name)
   const profile = sizeProfiles.find((known) => known === options.profile)
   if (!profile) throw new Error(`--profile must be one of ${sizeProfiles.join(', ')}`)
-  const room = server.room ?? 1
-  if (room < 1 || room > maxRoom)
-    throw new Error(`shoal_room of the server "${server.name}" must be a whole number from 1 to ${maxRoom}`)
-  const size = servers.sizeOf(profile, room)
+  const databases = server.maxDatabases ?? 1
+  if (databases < 1 || databases > maxDatabasesOfCluster)
+    throw new Error(
+      `shoal_max_databases of the server "${server.name}" must be a whole number from 1 to ${maxDatabasesOfCluster}`,
+    )
+  const size = servers.sizeOf(profile, databases)
   const requested = {
     ...location,
     ...size,
@@ -56,11 +58,11 @@ async function deletePostgres(app: App, { name, force }: CliOptions): Result {
   const count = await servers.databasesOn(app.db, server.name)
   if (count > 0)
     throw new Error(
-      `The server "${server.name}" has ${count} ${count === 1 ? 'database' : 'databases'} of squids. Set shoal_room=0 for it, and delete those versions first.`,
+      `The server "${server.name}" has ${count} ${count === 1 ? 'database' : 'databases'} of squids. Set shoal_max_databases=0 for it, and delete those versions first.`,
     )
-  if (server.room !== 0)
+  if (server.maxDatabases !== 0)
     throw new Error(
-      `New versions may still get databases on the server "${server.name}": set shoal_room=0 for it, and restart Shoal first.`,
+      `New versions may still get databases on the server "${server.name}": set shoal_max_databases=0 for it, and restart Shoal first.`,
     )
   if (!force)
     throw new Error(

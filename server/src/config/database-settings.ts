@@ -59,7 +59,7 @@ export type SquidServer = {
   /** New databases go to the server where the weight times the number of databases that still fit is highest. */
   weight: number
   /** Maximum number of databases; null: only its connections limit them. */
-  room: number | null
+  maxDatabases: number | null
   /** True: only dedicated versions get databases on it. */
   isForDedicated?: boolean
 }
@@ -73,7 +73,7 @@ const maxWeight = 1_000
 
 /**
  * Parses SHOAL_SQUIDS_DATABASE_URL: URLs separated by commas or white space, each with the optional parameters `shoal_name`, `shoal_weight`,
- * `shoal_room` and `shoal_for`. Returns none if it is not set.
+ * `shoal_max_databases` and `shoal_for`. Returns none if it is not set.
  * @throws InvalidSettingError; its message contains no password
  */
 export function parseSquidServers(text: string | undefined): SquidServer[] {
@@ -118,8 +118,7 @@ function parseServer(text: string, index: number): SquidServer {
   }
   const isWeight = (value: number) => value > 0 && value <= maxWeight
   const weight = numberOf('shoal_weight', `a number above 0, up to ${maxWeight}`, isWeight) ?? 1
-  const isRoom = (value: number) => Number.isSafeInteger(value)
-  const room = numberOf('shoal_room', 'a whole number: the maximum number of databases', isRoom)
+  const maxDatabases = numberOf('shoal_max_databases', 'a whole number', Number.isSafeInteger)
   const versions = parameters.get('shoal_for')
   parameters.delete('shoal_for')
   if (versions !== undefined && versions !== 'dedicated')
@@ -132,9 +131,11 @@ function parseServer(text: string, index: number): SquidServer {
     )
   const [unknown] = parameters.keys()
   if (unknown !== undefined)
-    refuse(`${position} has the unknown parameter ${unknown}: use shoal_name, shoal_weight, shoal_room or shoal_for.`)
+    refuse(
+      `${position} has the unknown parameter ${unknown}: use shoal_name, shoal_weight, shoal_max_databases or shoal_for.`,
+    )
   // A URL without these parameters stays exactly as it is.
-  const server = { name, url: text.includes('shoal_') ? url.href : text, weight, room }
+  const server = { name, url: text.includes('shoal_') ? url.href : text, weight, maxDatabases }
   return versions === undefined ? server : { ...server, isForDedicated: true }
 }
 

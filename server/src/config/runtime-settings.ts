@@ -28,7 +28,7 @@ export const runtimeSettings = {
     .string()
     .default('pods=100,limits.cpu=64,limits.memory=128Gi')
     .describe(
-      "Limits of each organization's namespace, as in a ResourceQuota. An update needs room for two generations of a version.",
+      "Limits of each organization's namespace, as in a ResourceQuota. An update runs two generations of a version.",
     ),
   SHOAL_KUBE_CPU_RATIO: z.coerce
     .number()

@@ -33,7 +33,7 @@ export function createDatabaseHosts(all: readonly DatabaseHost[]): DatabaseHosts
 
 /** Returns the servers of an installation that has only one, such as the embedded Postgres. */
 export const singleHost = (cluster: Database): DatabaseHosts =>
-  createDatabaseHosts([{ name: mainServer, cluster, weight: 1, room: null }])
+  createDatabaseHosts([{ name: mainServer, cluster, weight: 1, maxDatabases: null }])
 
 /** A failure on one of several servers. `cause` is the original error. */
 class HostError extends Error {

@@ -7,7 +7,7 @@ type Reservation = { bytes: number; evict: () => void }
 
 /**
  * Limits the memory for held requests. When it is full, requests of the organization that uses the most memory are evicted to
- * make room for organizations that use less, so that an organization with very many requests affects only itself.
+ * free memory for organizations that use less, so that an organization with very many requests affects only itself.
  */
 export class MemoryBudget {
   readonly #capacityBytes: number

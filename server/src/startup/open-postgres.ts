@@ -129,7 +129,7 @@ export async function openPostgres(
     return {
       url: controlPlanePostgres.url('shoal'),
       squidServers: squidsPostgres
-        ? [{ name: mainServer, url: squidsPostgres.url('postgres'), weight: 1, room: null }]
+        ? [{ name: mainServer, url: squidsPostgres.url('postgres'), weight: 1, maxDatabases: null }]
         : externalServers,
       close,
     }

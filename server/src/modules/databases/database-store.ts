@@ -51,12 +51,12 @@ export const selectAllDatabases = (db: Db, server?: string): Promise<SquidDataba
     .from(squidDatabases)
     .where(server === undefined ? undefined : eq(squidDatabases.server, server))
 
-/** Counts the databases on each server. */
+/** Counts the databases on each server, including those that are being moved to it. */
 export async function countByServer(db: Db): Promise<Map<string, number>> {
-  const rows = await db
-    .select({ server: squidDatabases.server, count: sql<number>`count(*)` })
-    .from(squidDatabases)
-    .groupBy(squidDatabases.server)
+  const { rows } = await db.execute<{ server: string; count: number }>(
+    sql`select server, count(*)::int as count from (select server from squid_databases
+          union all select moving_to from squid_databases where moving_to is not null) placed group by server`,
+  )
   return new Map(rows.map(({ server, count }) => [server, count]))
 }
 

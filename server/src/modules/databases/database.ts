@@ -45,7 +45,7 @@ type DesiredDatabase = {
 /**
  * Creates or updates the version's database and roles as its manifest requests. It is idempotent and may be interrupted at any
  * point. Returns warnings about settings of the manifest that cannot be applied.
- * @throws NoConnections when no server has room or enough connections; InvalidManifest for a duration that is too long;
+ * @throws NoConnections when no server has capacity or enough connections; InvalidManifest for a duration that is too long;
  * DatabaseUnavailable when the server of the database, or every server, does not respond
  */
 export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<string[]> {

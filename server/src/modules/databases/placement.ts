@@ -12,8 +12,7 @@ import {
   type Capacity,
 } from './connections.ts'
 import { lockConnectionLimits, selectConnectionUsers, usersOn, type ConnectionUser } from './connections-store.ts'
-import { readServerSettings, selectSquidDatabase } from './database-store.ts'
-import { countPlacesByServer } from './move/move-store.ts'
+import { countByServer, readServerSettings, selectSquidDatabase } from './database-store.ts'
 
 /** A server that responds, on which the database of a version is or may be created. */
 export type Candidate = {
@@ -44,10 +43,10 @@ export async function readCandidates(app: App, squidId: number, isDedicated: boo
 }
 
 /**
- * Chooses the server of a version: the one with its database, otherwise the one with the highest product of room and weight. The
- * room of a server is the number of further versions like this one for which it has connections, up to `shoal_room` databases in
- * total. Must run in the transaction that saves the row.
- * @throws NoConnections if the server of the database has too few connections or, without a database, no server has room
+ * Chooses the server of a version: the one with its database, otherwise the one with the highest product of capacity and weight.
+ * The capacity of a server is the number of further versions like this one for which it has connections, up to
+ * `shoal_max_databases` databases in total. Must run in the transaction that saves the row.
+ * @throws NoConnections if the server of the database has too few connections or, without a database, no server has capacity
  */
 export async function chooseServer(
   tx: Db,
@@ -64,23 +63,23 @@ export async function chooseServer(
     checkConnections({ ...requested, server: row.server }, own.limits, usersOf(own))
     return own
   }
-  const counts = await countPlacesByServer(tx)
+  const counts = await countByServer(tx)
   const needed = neededBy({ ...requested, server: '' })
   const ranked = candidates
     .map((candidate) => {
       const { host, limits } = candidate
       const available = availableTo(requested.squidId, limits, usersOf(candidate))
-      const databases = host.room === null ? Infinity : host.room - (counts.get(host.name) ?? 0)
-      const room = Math.min(Math.floor(available / Math.max(1, needed)), databases)
-      return { candidate, available, databases, score: room * host.weight }
+      const databases = host.maxDatabases === null ? Infinity : host.maxDatabases - (counts.get(host.name) ?? 0)
+      const capacity = Math.min(Math.floor(available / Math.max(1, needed)), databases)
+      return { candidate, available, databases, score: capacity * host.weight }
     })
     .toSorted((a, b) => b.score - a.score)
   const best = ranked[0]
   if (best && best.score > 0) return best.candidate
-  const withRoom = ranked.filter(({ databases }) => databases > 0).toSorted((a, b) => b.available - a.available)[0]
-  if (withRoom) throw noConnections(needed, withRoom.available, withRoom.candidate.limits)
+  const belowMax = ranked.filter(({ databases }) => databases > 0).toSorted((a, b) => b.available - a.available)[0]
+  if (belowMax) throw noConnections(needed, belowMax.available, belowMax.candidate.limits)
   throw new NoConnections(
-    'The Postgres of this installation has no room for another database. Delete a version that is not needed; the operator can raise shoal_room in SHOAL_SQUIDS_DATABASE_URL, or add a server.',
+    'The Postgres of this installation has no capacity for another database. Delete a version that is not needed; the operator can raise shoal_max_databases in SHOAL_SQUIDS_DATABASE_URL, or add a server.',
   )
 }
 

@@ -53,16 +53,16 @@ export function connectionRange(
 const otherConnections = 60
 
 /**
- * Returns the size of a server for `room` dedicated versions with databases of a profile, each with one api of two replicas and three
+ * Returns the size of a server for a number of dedicated versions with databases of a profile, each with one api of two replicas and three
  * processors at most; more programs share the same connections.
  */
-export function serverSize(profile: ScaleProfile, room: number): Resources & { maxConnections: number } {
+export function serverSize(profile: ScaleProfile, versions: number): Resources & { maxConnections: number } {
   const { cpuCores, memoryBytes } = databaseResources(profile)
   const programs = { api: { replicas: 2 }, hasura: null, processors: [1, 2, 3] }
   const { maxConnections } = connectionRange(profile, programs)
   return {
-    cpuCores: cpuCores * room,
-    memoryBytes: memoryBytes * room,
-    maxConnections: maxConnections * room + otherConnections,
+    cpuCores: cpuCores * versions,
+    memoryBytes: memoryBytes * versions,
+    maxConnections: maxConnections * versions + otherConnections,
   }
 }

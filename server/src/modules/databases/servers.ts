@@ -9,7 +9,7 @@ import { unavailableServer } from './placement.ts'
 import { serverSize } from './resources.ts'
 
 /**
- * Checks that SHOAL_SQUIDS_DATABASE_URL lists every server with databases, so that operators do not remove a server that versions
+ * Checks that SHOAL_SQUIDS_DATABASE_URL lists every server with databases, or to which databases are being moved, so that operators do not remove a server that versions
  * need.
  * @throws InvalidSettingError with the number of databases on each missing server
  */
@@ -18,7 +18,10 @@ async function requireListed(db: Db, hosts: DatabaseHosts): Promise<void> {
   const missing = [...(await countByServer(db))].filter(([server]) => !known.has(server))
   if (missing.length === 0) return
   const list = missing
-    .map(([server, count]) => `${count === 1 ? '1 database is' : `${count} databases are`} on the server "${server}"`)
+    .map(
+      ([server, count]) =>
+        `${count === 1 ? '1 database is' : `${count} databases are`} on, or being moved to, the server "${server}"`,
+    )
     .join(', and ')
   throw new InvalidSettingError(
     `SHOAL_SQUIDS_DATABASE_URL must list all servers with databases of squids: ${list}, which it does not list. Add the server again (with ?shoal_name=…; the one without a name is "main"), and move or delete those versions before you remove it.`,
@@ -28,7 +31,7 @@ async function requireListed(db: Db, hosts: DatabaseHosts): Promise<void> {
 /** The Postgres servers of squids. */
 export const servers = {
   requireListed,
-  /** The number of databases on a server. */
+  /** The number of databases on a server, including those that are being moved to it. */
   databasesOn: async (db: Db, server: string): Promise<number> => (await countByServer(db)).get(server) ?? 0,
   sizeOf: serverSize,
   unavailable: unavailableServer,

@@ -56,14 +56,14 @@ async function create(scale?: object): Promise<number> {
 
 /** Creates a version on the second server. */
 async function createOnSecond(): Promise<number> {
-  second.addTo(t.app, { main: { room: 0 } })
+  second.addTo(t.app, { main: { maxDatabases: 0 } })
   const id = await create()
   second.addTo(t.app)
   return id
 }
 
 async function createOnMain(): Promise<number> {
-  second.addTo(t.app, { second: { room: 0 } })
+  second.addTo(t.app, { second: { maxDatabases: 0 } })
   const id = await create()
   second.addTo(t.app)
   return id
@@ -84,11 +84,11 @@ async function signIn(url: string): Promise<Client> {
   return client
 }
 
-test('a database is created on the server with the highest product of weight and room, until no server has room', async () => {
-  second.addTo(t.app, { main: { room: 1 }, second: { room: 1, weight: 2 } })
+test('a database is created on the server with the highest product of weight and capacity, until no server has capacity', async () => {
+  second.addTo(t.app, { main: { maxDatabases: 1 }, second: { maxDatabases: 1, weight: 2 } })
   expect(await serverOf(await create())).toBe('second')
   expect(await serverOf(await create())).toBe('main')
-  await expect(create()).rejects.toThrow('has no room for another database')
+  await expect(create()).rejects.toThrow('has no capacity for another database')
 })
 
 test('a database that is being moved to a server takes its place and connections there', async () => {
@@ -98,8 +98,8 @@ test('a database that is being moved to a server takes its place and connections
   second.addTo(t.app, { second: { weight: 1000 } })
   expect(await serverOf(await create())).toBe('main')
   await servers.moves.setTarget(t.app.db, moving[1] ?? 0, null)
-  second.addTo(t.app, { main: { room: 0 }, second: { room: 1 } })
-  await expect(create()).rejects.toThrow('has no room for another database')
+  second.addTo(t.app, { main: { maxDatabases: 0 }, second: { maxDatabases: 1 } })
+  await expect(create()).rejects.toThrow('has no capacity for another database')
   await servers.moves.setTarget(t.app.db, moving[0] ?? 0, null)
   expect(await serverOf(await create())).toBe('second')
 })
@@ -127,7 +127,7 @@ test('dedicated versions get databases only on servers for them, and collocated 
   await second.proxy.stop()
   await expect(create({ dedicated: true })).rejects.toThrow('No Postgres server of squids responds')
   await second.proxy.start()
-  second.addTo(t.app, { second: { room: 0 } })
+  second.addTo(t.app, { second: { maxDatabases: 0 } })
   expect(await serverOf(await create({ dedicated: true }))).toBe('main')
 })
 
@@ -233,6 +233,6 @@ test('a server with databases cannot be removed from the setting', async () => {
   const { all } = t.app.databaseHosts
   const onlyMain = { all: all.slice(0, 1), get: t.app.databaseHosts.get }
   await expect(servers.requireListed(t.app.db, onlyMain)).rejects.toThrow(
-    '2 databases are on the server "second", which it does not list',
+    '2 databases are on, or being moved to, the server "second", which it does not list',
   )
 })

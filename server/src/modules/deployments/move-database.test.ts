@@ -27,7 +27,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   worker = t.startWorker()
-  second.addTo(t.app, { second: { room: 0 } })
+  second.addTo(t.app, { second: { maxDatabases: 0 } })
   name = `moved-${++count}`
   await d.deployAndWait({}, { name, slot: 'v1', tag: 'live' })
   second.addTo(t.app)

@@ -14,7 +14,7 @@ beforeAll(async () => {
   t = await startDeployApp()
   d = await t.deployer()
   second = await startSecondServer()
-  second.addTo(t.app, { main: { room: 1 }, second: { weight: 1000 } })
+  second.addTo(t.app, { main: { maxDatabases: 1 }, second: { weight: 1000 } })
   worker = t.startWorker()
 })
 afterAll(async () => {
@@ -28,7 +28,7 @@ async function versionOf(name: string) {
   return { id, row: await selectSquidDatabase(t.app.db, id) }
 }
 
-test('a version is deployed to the server with the most room, and its programs and users receive its address', async () => {
+test('a version is deployed to the server with the most capacity, and its programs and users receive its address', async () => {
   await d.deployAndWait({}, { name: 'there', slot: 'v1' })
   const { id, row } = await versionOf('there')
   expect(row?.server).toBe('second')

@@ -3,7 +3,7 @@ import { invalidField } from '../../errors.ts'
 
 /** Top-level domains that never exist in public DNS. */
 const nonPublicTopLevels = new Set(['localhost', 'local', 'internal', 'arpa', 'onion', 'lan', 'home', 'corp'])
-/** Leaves room for `_shoal.` in front of the name. */
+/** Shorter than a DNS name may be, since `_shoal.` is put in front of it. */
 const maxLength = 245
 
 /**

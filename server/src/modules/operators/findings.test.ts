@@ -52,8 +52,8 @@ describe('Postgres', () => {
     const down = connect('postgres://squids@127.0.0.1:1/postgres', { max: 1 })
     try {
       const databaseHosts = createDatabaseHosts([
-        { name: 'up', cluster: t.app.database, weight: 1, room: null },
-        { name: 'down', cluster: down, weight: 1, room: null },
+        { name: 'up', cluster: t.app.database, weight: 1, maxDatabases: null },
+        { name: 'down', cluster: down, weight: 1, maxDatabases: null },
       ])
       const { findings, postgres } = await readOverview({ ...t.app, databaseHosts })
       const connections = { open: expect.any(Number) as number, max: expect.any(Number) as number }

@@ -11,7 +11,7 @@ import {
   listIncidents,
   removeIncident,
 } from './incident-store.ts'
-import { getIncident, presentIncident, requireRoomForIncident, requireRoomForUpdate } from './incidents.ts'
+import { getIncident, presentIncident, checkIncidentLimit, checkUpdateLimit } from './incidents.ts'
 import { publicPagesOf } from './public/public-pages.ts'
 import { readSettings, saveSettings } from './settings.ts'
 
@@ -34,7 +34,7 @@ export function statusPageHandlers(app: App): Handlers<Contract['statusPage']> {
     createIncident: async ({ org, body, request }) => {
       const { state, text, ...incident } = body
       const at = app.clock.now()
-      await requireRoomForIncident(db, org.id)
+      await checkIncidentLimit(db, org.id)
       const resolvedAt = state === 'RESOLVED' ? at : null
       const { id } = await insertIncident(db, { ...incident, orgId: org.id, startedAt: at, resolvedAt })
       await insertUpdate(db, { incidentId: id, at, state, text })
@@ -51,7 +51,7 @@ export function statusPageHandlers(app: App): Handlers<Contract['statusPage']> {
     },
     addUpdate: async ({ org, params, body, request }) => {
       const incident = await getIncident(db, org.id, params.incidentId)
-      requireRoomForUpdate(incident)
+      checkUpdateLimit(incident)
       const at = app.clock.now()
       await insertUpdate(db, { incidentId: incident.id, at, ...body })
       await changeIncident(db, incident.id, {

@@ -23,13 +23,13 @@ export async function getIncident(db: Db, orgId: number, id: string): Promise<In
 }
 
 /** @throws Refusal 405 if the organization already has the maximum number of incidents */
-export async function requireRoomForIncident(db: Db, orgId: number): Promise<void> {
+export async function checkIncidentLimit(db: Db, orgId: number): Promise<void> {
   if ((await countIncidents(db, orgId)) >= statusPageLimits.incidents)
     throw refuse('TOO_MANY', `An organization may have ${statusPageLimits.incidents} incidents. Remove old ones first.`)
 }
 
 /** @throws Refusal 405 if the incident already has the maximum number of updates */
-export function requireRoomForUpdate({ updates }: IncidentWithUpdates): void {
+export function checkUpdateLimit({ updates }: IncidentWithUpdates): void {
   if (updates.length >= statusPageLimits.updatesPerIncident)
     throw refuse('TOO_MANY', `An incident may have ${statusPageLimits.updatesPerIncident} updates.`)
 }

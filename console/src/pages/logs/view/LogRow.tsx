@@ -13,7 +13,7 @@ import { LogDetail } from './LogDetail.tsx'
 /** The column grid of the header and all rows. On phones the message is below the other columns. */
 export const rowGrid =
   'grid grid-cols-[164px_76px_112px_minmax(0,1fr)] gap-x-3 px-3 max-sm:grid-cols-[164px_76px_minmax(0,1fr)] max-xs:grid-cols-[auto_auto_minmax(0,1fr)]'
-/** The class of the cells with the container, which are hidden where there is no room for their column. */
+/** The class of the cells with the container, which are hidden where the table is too narrow for their column. */
 export const hideContainerClass = 'max-sm:hidden max-xs:inline'
 
 type Props = {

@@ -28,7 +28,7 @@ const clients: Client[] = []
 let count = 0
 let id: number
 beforeEach(async () => {
-  second.addTo(t.app, { second: { room: 0 } })
+  second.addTo(t.app, { second: { maxDatabases: 0 } })
   id = (await insertSquid(t.app.db, { orgId: org.id, name: `moved-${++count}`, slot: 'v1' })).id
   await syncDatabase(t.app, { squidId: id, plan, isPlayground: false })
   second.addTo(t.app)
@@ -257,11 +257,11 @@ test.each([
   )
 })
 
-test('a move is refused to the same server, to one without room, and to an unknown one', async () => {
+test('a move is refused to the same server, to one without capacity, and to an unknown one', async () => {
   await expect(moves.check(t.app, id, 'main')).rejects.toThrow('on the server "main" already')
   await expect(moves.check(t.app, id, 'third')).rejects.toThrow('has no server "third"')
   second.addTo(t.app, { second: { cluster: t.app.database } })
   await expect(moves.check(t.app, id, 'second')).rejects.toThrow('"main" and "second" are the same Postgres server')
-  second.addTo(t.app, { second: { room: 0 } })
-  await expect(moves.check(t.app, id, 'second')).rejects.toThrow('its shoal_room is 0')
+  second.addTo(t.app, { second: { maxDatabases: 0 } })
+  await expect(moves.check(t.app, id, 'second')).rejects.toThrow('its shoal_max_databases is 0')
 })

@@ -1,5 +1,5 @@
 import type { Database, Db } from '../../../db/database.ts'
-import { eq, sql } from '../../../db/sql.ts'
+import { eq } from '../../../db/sql.ts'
 import { squidDatabases } from '../tables.ts'
 
 /** Sets the server whose copy of the database new programs use; null: the server of the database. */
@@ -29,15 +29,4 @@ export async function readRoleSettings(cluster: Database, role: string): Promise
 function splitSetting(setting: string): [string, string] {
   const separator = setting.indexOf('=')
   return [setting.slice(0, separator), setting.slice(separator + 1)]
-}
-
-/** Counts the databases on each server, and those that are being moved to it. */
-export async function countPlacesByServer(db: Db): Promise<Map<string, number>> {
-  const { rows } = await db.execute<{ server: string; count: number }>(
-    sql`select server, count(*)::int as count from (
-          select server from squid_databases
-          union all select moving_to from squid_databases where moving_to is not null
-        ) places group by server`,
-  )
-  return new Map(rows.map(({ server, count }) => [server, count]))
 }

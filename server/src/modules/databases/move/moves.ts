@@ -10,14 +10,14 @@ import {
 import { copyDatabase, CopyDiffers, type Copied, type CopyProgress } from './copy-database.ts'
 import { estimateMove } from './estimate-move.ts'
 import { saveMovingTo, saveServer } from './move-store.ts'
-import { checkMove, checkRoom, createTarget, eraseCopy, MoveRefused, placeOf } from './prepare-move.ts'
+import { checkMove, checkCapacity, createTarget, eraseCopy, MoveRefused, placeOf } from './prepare-move.ts'
 
 /** A finished copy of a database. No program can write to the source until `release`, so the copy stays equal to it. */
 export type MovingDatabase = {
   copied: Copied
   /**
    * Makes the target the server of the database, in the caller's transaction.
-   * @throws Error if programs may have written to the source in the meantime; MoveRefused or NoConnections if the target has no room
+   * @throws Error if programs may have written to the source in the meantime; MoveRefused or NoConnections if the target has no capacity
    */
   switchTo: (tx: Db) => Promise<void>
   /** Allows writes to the source again. */
@@ -43,7 +43,7 @@ async function copy(
     copied,
     switchTo: async (tx) => {
       const target = app.databaseHosts.get(server)
-      await checkRoom(app, tx, row, target)
+      await checkCapacity(app, tx, row, target)
       const { version } = await readServerSettings(target.cluster)
       await heldSnapshot.check()
       await saveServer(tx, squidId, { server, version })

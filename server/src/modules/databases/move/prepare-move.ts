@@ -4,6 +4,7 @@ import type { DatabaseHost } from '../../../db/database-hosts.ts'
 import { capacityOf, checkConnections } from '../connections.ts'
 import { lockConnectionLimits, selectConnectionUsers, usersOn } from '../connections-store.ts'
 import {
+  countByServer,
   dropDatabaseAndRoles,
   ensureOwnedDatabase,
   ensureRole,
@@ -19,7 +20,6 @@ import { connectAsOwner, joinNames, type Place } from './copy-database.ts'
 import { isSameServer } from './copy-store.ts'
 import { readRoleSettings } from './move-store.ts'
 import { listExtensions, listUnsupported, missingExtensions } from './unsupported-store.ts'
-import { countPlacesByServer } from './move-store.ts'
 
 /** The database cannot be moved. The message says why and what to do; nothing was changed. */
 export class MoveRefused extends Error {
@@ -53,7 +53,7 @@ export async function checkMove(app: App, row: SquidDatabaseRow, server: string)
   const roles = await namesWithPrefix(source.cluster, row.role)
   if (roles.includes(ownerWhileFull(row.role)))
     throw new MoveRefused('The database is full. Raise scale.addons.postgres.storage, deploy, and then move it.')
-  await app.db.transaction((tx) => checkRoom(app, tx, row, target))
+  await app.db.transaction((tx) => checkCapacity(app, tx, row, target))
   const client = await connectAsOwner(placeOf(app, row, row.server))
   try {
     const unsupported = await listUnsupported(client, row.role, row.readRole)
@@ -70,20 +70,22 @@ export async function checkMove(app: App, row: SquidDatabaseRow, server: string)
 }
 
 /**
- * Checks that the server has room and connections for another database. The lock that it takes keeps the result valid until the
+ * Checks that the server has capacity and connections for another database. The lock that it takes keeps the result valid until the
  * transaction ends.
  * @throws MoveRefused; NoConnections
  */
-export async function checkRoom(app: App, tx: Db, row: SquidDatabaseRow, target: DatabaseHost): Promise<void> {
+export async function checkCapacity(app: App, tx: Db, row: SquidDatabaseRow, target: DatabaseHost): Promise<void> {
   const limits = await capacityOf(app, target)
   await lockConnectionLimits(tx)
   const users = await selectConnectionUsers(tx)
   const own = users.find(({ squidId }) => squidId === row.squidId)
   const others = usersOn(users, target.name).filter(({ squidId }) => squidId !== row.squidId)
-  const places = (await countPlacesByServer(tx)).get(target.name) ?? 0
-  const otherPlaces = own?.movingTo === target.name ? places - 1 : places
-  if (target.room !== null && otherPlaces >= target.room)
-    throw new MoveRefused(`"${target.name}" has no room for another database: its shoal_room is ${target.room}.`)
+  const databases = (await countByServer(tx)).get(target.name) ?? 0
+  const otherDatabases = own?.movingTo === target.name ? databases - 1 : databases
+  if (target.maxDatabases !== null && otherDatabases >= target.maxDatabases)
+    throw new MoveRefused(
+      `"${target.name}" has no capacity for another database: its shoal_max_databases is ${target.maxDatabases}.`,
+    )
   if (own) checkConnections({ ...own, server: target.name }, limits, others)
 }
 

@@ -34,8 +34,11 @@ export async function startSecondServer(maxConnections = 60): Promise<SecondServ
     cluster,
     port: Number(new URL(url).port),
     addTo: (app, { main, second } = {}) => {
-      const first = { name: 'main', cluster: app.database, weight: 1, room: null, ...main }
-      app.databaseHosts = createDatabaseHosts([first, { name: 'second', cluster, weight: 1, room: null, ...second }])
+      const first = { name: 'main', cluster: app.database, weight: 1, maxDatabases: null, ...main }
+      app.databaseHosts = createDatabaseHosts([
+        first,
+        { name: 'second', cluster, weight: 1, maxDatabases: null, ...second },
+      ])
     },
     close: async () => {
       await cluster.close()
