@@ -72,6 +72,7 @@ export const fullSuites = [
   'e2e/slow/health.test.ts',
   'e2e/slow/installation.test.ts',
   'e2e/slow/kill.test.ts',
+  'e2e/slow/move-runtime.test.ts',
   'e2e/slow/roles.test.ts',
   'e2e/full',
   'e2e/console',
@@ -117,6 +118,7 @@ export const fullClusterSuites = onCluster([
   'load',
   'log-rate',
   'lost-logs',
+  'move-runtime',
   'postgres-operator',
   'restored-cluster',
 ])

@@ -40,8 +40,10 @@ export type Shoal = {
   as: (token: string) => Client<Contract>
   /** Sends SIGKILL to the server only: its child processes keep running. */
   kill: () => Promise<void>
-  /** Starts the server again on the same data. */
+  /** Starts the server again on the same data, with its `settings`, which the test may have changed. */
   start: () => Promise<void>
+  /** Sends SIGTERM, and checks that the server exits with 0. Keeps its data. */
+  stop: () => Promise<void>
   /** Sends SIGTERM, checks that the server exits with 0, and removes its data. */
   end: () => Promise<void>
 }
@@ -149,13 +151,20 @@ export async function startShoal(
     server?.kill('SIGKILL')
     if (server) await ended(server)
   }
-  const end = async () => {
+  const terminate = async () => {
     server?.kill('SIGTERM')
     if (server) await ended(server)
-    const code = server?.exitCode
+    return server?.exitCode
+  }
+  const verifyExit = (code: number | null | undefined) => {
+    if (code !== 0) throw new Error(`the server ended with ${code}:\n${output.slice(-4000)}`)
+  }
+  const stop = async () => verifyExit(await terminate())
+  const end = async () => {
+    const code = await terminate()
     await stopPostgresOf(dataDir)
     rmSync(dataDir, { recursive: true, force: true })
-    if (code !== 0) throw new Error(`the server ended with ${code}:\n${output.slice(-4000)}`)
+    verifyExit(code)
   }
   const hostSummary = () => /Squids run with: ([^"\n]+)/.exec(output)?.[1] ?? ''
   await start().catch(async (error: unknown) => {
@@ -175,6 +184,7 @@ export async function startShoal(
     hostSummary,
     kill,
     start,
+    stop,
     end,
   }
 }

@@ -21,6 +21,7 @@ import { postgresCommands, postgresOptions } from './cli/postgres.ts'
 import { formatResult } from './cli/format.ts'
 import { listOrgs, listSquids, status } from './cli/lists.ts'
 import { moveDatabases } from './cli/move.ts'
+import { moveRuntimeCommand } from './cli/move-runtime.ts'
 import { readPassword } from './cli/read-password.ts'
 import { stopSignal } from './cli/stop-signal.ts'
 import { moveLogsBack } from './modules/logs/index.ts'
@@ -141,6 +142,7 @@ const commands: Record<string, Command> = {
     flags: ['force'],
     summary: 'restore a backup into an empty data directory; --force moves existing data aside',
   },
+  ...moveRuntimeCommand,
 }
 
 async function main(): Promise<number> {
@@ -163,6 +165,8 @@ async function main(): Promise<number> {
       from: { type: 'string' },
       'with-keys': { type: 'boolean' },
       force: { type: 'boolean' },
+      'dry-run': { type: 'boolean' },
+      'push-images': { type: 'boolean' },
       ...postgresOptions,
       off: { type: 'boolean' },
       json: { type: 'boolean' },
@@ -198,6 +202,8 @@ async function main(): Promise<number> {
           from: values.from ?? '',
           withKeys: values['with-keys'] ?? false,
           force: values.force ?? false,
+          dryRun: values['dry-run'] ?? false,
+          pushImages: values['push-images'] ?? false,
           progress: startProgress((line) => process.stderr.write(`${line}\n`)),
           signal: stopSignal(),
         })

@@ -10,6 +10,7 @@ import { handleHealthRequest, listenForHealth } from './health/health.ts'
 import { createHttpApp } from './http/app.ts'
 import { claimHost, HostClaimed, watchClaim } from './installation/host-claim.ts'
 import { lockInstallation, InstallationInUse, needsExclusive } from './installation/installation-lock.ts'
+import { InstallationMoved, watchMoves } from './installation/move-mark.ts'
 import { runActiveOrStandby } from './installation/active-worker.ts'
 import { startHeartbeat } from './installation/heartbeat.ts'
 import { listen, localUrl, type Listener } from './listener.ts'
@@ -89,6 +90,7 @@ async function start(
   const draining = new AbortController()
   const { app, openWorker, close } = await openApp(config, { installation, onFailure: fail, draining: draining.signal })
   stack.defer(() => close(config.SHOAL_ON_EXIT))
+  stack.defer(watchMoves(app.db, fail))
   if ([...ports, health].some((port) => port?.lacksLoopback6)) app.log.warn(noLoopback6Text)
   health?.setHandlers({ request: (req, res) => void handleHealthRequest(app, req, res) })
   if (hasRole('worker')) stack.defer(await startWorkerOrStandby(app, openWorker, fail))
@@ -184,6 +186,7 @@ const operatorErrors = [
   MissingKeys,
   InstallationInUse,
   HostClaimed,
+  InstallationMoved,
   WrongLogsDatabase,
   PostgresCrashLoopError,
 ]

@@ -1,15 +1,10 @@
-import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ImageRecord } from '../build/image-store.ts'
 import { BuildFailure, type BuildRequest, type Builder, type Image, type StoredImage } from '../builder.ts'
 import { Semaphore } from '../concurrency.ts'
-import { imageDir } from '../image.ts'
 import type { ImageRegistry } from './image-registry.ts'
-import { type PushedImage, pushImage } from './push-image.ts'
 import { PushedImages, type PushedRecord } from './pushed-images.ts'
-import { repositoryOf } from './registry/registry-address.ts'
 import { RegistryError } from './registry/registry-error.ts'
+import { pushStoredImage } from './stored-images.ts'
 
 export type RegistryBuilderOptions = {
   registry: ImageRegistry
@@ -45,7 +40,12 @@ export async function createRegistryBuilder(options: RegistryBuilderOptions): Pr
       return { ...built, image: nameOf(known) }
     const startedAt = performance.now()
     const { repository, digest, uploadedBytes } = await semaphore.run(
-      () => pushBuilt(options, built.image, request),
+      () =>
+        pushStoredImage(options, built.image, {
+          tenant: request.tenant,
+          signal: request.signal,
+          onOmitted: (sentence) => request.log('warn', sentence),
+        }),
       request.signal,
     )
     const record = { local: built.image, repository, digest, pushedAtMs: Date.now() }
@@ -90,26 +90,6 @@ export async function createRegistryBuilder(options: RegistryBuilderOptions): Pr
   }
 }
 
-/** Pushes the image that is stored as `local` on this host to the tenant's repository. */
-async function pushBuilt(
-  { registry, imagesDir }: RegistryBuilderOptions,
-  local: string,
-  request: BuildRequest,
-): Promise<PushedImage & { repository: string }> {
-  const repository = repositoryOf(registry.address, `o${request.tenant}`, hashOf(request.tenant))
-  const onOmitted = (sentence: string) => request.log('warn', sentence)
-  const record: ImageRecord = JSON.parse(await readFile(join(imageDir(imagesDir, local), 'image.json'), 'utf8'))
-  const image = {
-    ...record,
-    dependencyKey: record.dependencyKey ?? null,
-    appDir: join(imageDir(imagesDir, local), 'app'),
-  }
-  return {
-    ...(await pushImage({ ...registry.target, repository, signal: request.signal, onOmitted }, image)),
-    repository,
-  }
-}
-
 async function deleteFromRegistry(
   { registry: { address, client }, log }: RegistryBuilderOptions,
   { repository, digest }: InRegistry,
@@ -137,5 +117,3 @@ function imageIn(host: string, name: string): InRegistry | null {
     ? { repository: path.slice(host.length + 1), digest }
     : null
 }
-
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32)

@@ -24,6 +24,8 @@ export type Command = {
 type FileOptions = Record<'to' | 'from', string> & {
   withKeys: boolean
   force: boolean
+  dryRun: boolean
+  pushImages: boolean
   progress: Progress
   signal: AbortSignal
 }

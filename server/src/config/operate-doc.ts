@@ -93,7 +93,7 @@ With \`SHOAL_RUNTIME=kubernetes\`, squids run as pods. This is a draft: \`docs/k
 - A collector of logs on the nodes (otherwise the last lines of deleted pods are lost): \`SHOAL_KUBE_LOGS_LISTEN\`, \`SHOAL_KUBE_LOGS_TOKEN\` and \`docs/kubernetes-collector.yaml\`.
 - A network plugin that enforces NetworkPolicies. Without one, squids can reach each other and everything in the cluster.
 
-Workers and gateways need \`SHOAL_KUBECONFIG\` or a service account. Squids keep running when the server stops.
+Workers and gateways need \`SHOAL_KUBECONFIG\` or a service account. Squids keep running when the server stops. \`shoal move-runtime\` moves an installation from one machine to a cluster or back, or to an external Postgres ([kubernetes.md](kubernetes.md#moving-in-and-out)).
 
 ## Hasura
 

@@ -60,6 +60,12 @@ export async function releaseHost({ db }: Pick<App, 'db'>): Promise<Record<strin
   return claim ? { released: claim.location, since: claim.takenAt.toISOString() } : { released: 'nothing was claimed' }
 }
 
+/** Returns the claim of the squids if another host or data directory holds it; null otherwise. */
+export async function claimOfOtherHost({ config, db }: Pick<App, 'config' | 'db'>): Promise<Claim | null> {
+  const claim = await selectClaim(db)
+  return claim && claim.host !== hostIdOf(config.dataDir) ? claim : null
+}
+
 const claimedMessage = ({ location, takenAt }: Claim): string =>
   `The squids of this installation run at ${location}, since ${takenAt.toISOString()}. If this worker also started them, each would run twice on one database. Start the worker on that host. If the host no longer exists, run "${shoalCommand()} host release" and start this worker again.`
 

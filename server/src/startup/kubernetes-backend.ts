@@ -20,26 +20,28 @@ export function createKubernetesBackend(
     settings
   const { builds, buildListener } = settings
   const { targets, containerDiskBytes, log } = builderOptions
+  const clusterOptions = async () => ({
+    installation,
+    kubeconfig,
+    quota,
+    cpuRequestRatio,
+    runtimeClass,
+    containerDiskBytes,
+    ingressFrom: gateways,
+    egressTo: await egressTargets(targets.squid),
+    registryAuth: pullAuthFile === null ? null : readFileSync(pullAuthFile, 'utf8'),
+    log,
+  })
   return {
     directory: createKubernetesDirectory({ installation, kubeconfig, log: builderOptions.log }),
     open: async () => {
-      const cluster = {
-        installation,
-        kubeconfig,
-        quota,
-        cpuRequestRatio,
-        runtimeClass,
-        containerDiskBytes,
-        ingressFrom: gateways,
-        egressTo: await egressTargets(targets.squid),
-        registryAuth: pullAuthFile === null ? null : readFileSync(pullAuthFile, 'utf8'),
-        log,
-      }
+      const cluster = await clusterOptions()
       const builder =
         builds === 'jobs'
           ? await openJobBuilder({ ...builderOptions, ...cluster, targets: targets.build, listen: buildListener })
           : (await openHostBuilder(builderOptions, 'in registry')).builder
       return { runtime: createKubernetesRuntime({ ...cluster, kubeletCaFile, logListener }), builder }
     },
+    openRuntime: async () => createKubernetesRuntime({ ...(await clusterOptions()), kubeletCaFile, logListener: null }),
   }
 }

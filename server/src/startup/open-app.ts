@@ -11,6 +11,7 @@ import { connect } from '../db/database.ts'
 import { createDatabaseHosts, singleHost } from '../db/database-hosts.ts'
 import { migrate } from '../db/migrate.ts'
 import type { InstallationLock } from '../installation/installation-lock.ts'
+import { requireNotMoved } from '../installation/move-mark.ts'
 import { startJobs } from '../jobs/jobs.ts'
 import { noPartStates } from '../health/part-states.ts'
 import { sendableJobs } from './sendable-jobs.ts'
@@ -49,7 +50,7 @@ export type ServerProcess = {
  * squids. If a part fails to start, stops the parts that were already started. Commands, which may run while a server runs, omit
  * `server`.
  * @throws MissingKeys if the database is sealed with keys that this installation does not have; InvalidSettingError if databases of squids
- * are on a server that SHOAL_SQUIDS_DATABASE_URL does not list
+ * are on a server that SHOAL_SQUIDS_DATABASE_URL does not list; InstallationMoved if the installation is in another database
  */
 export async function openApp(config: Config, server?: ServerProcess): Promise<OpenApp> {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o755 })
@@ -62,6 +63,7 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
   cleanup.defer(() => database.close())
   const applied = await migrate(database.pool)
   if (applied.length > 0) log.info({ applied }, 'database migrated')
+  await requireNotMoved(database.db)
   const squidServers = (postgres.squidServers ?? []).map(({ url, ...server }) => ({
     ...server,
     cluster: connect(url, { max: 5 }),

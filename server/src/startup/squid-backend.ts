@@ -5,6 +5,7 @@ import {
   openProcessRuntime,
   type Directory,
   type NetworkTargets,
+  type Runtime,
 } from '@shoal/runtime'
 import type { Logger } from 'pino'
 import type { WorkerApp } from '../app.ts'
@@ -17,6 +18,8 @@ export type SquidBackend = {
   directory: Directory
   /** Used by the active worker: installs the toolchain of squids, prepares this host. Adopts no containers before `Runtime.start`. */
   open: () => Promise<Pick<WorkerApp, 'runtime' | 'builder'>>
+  /** Opens the runtime without a builder, for a command that has the installation to itself. */
+  openRuntime: () => Promise<Runtime>
 }
 
 type BackendOptions = {
@@ -35,7 +38,11 @@ export function createSquidBackend(
 ): SquidBackend {
   if (config.SHOAL_RUNTIME === 'sim') {
     const runtime = createSimRuntime({ serve: true })
-    return { directory: runtime.directory, open: async () => ({ runtime, builder: createSimBuilder() }) }
+    return {
+      directory: runtime.directory,
+      open: async () => ({ runtime, builder: createSimBuilder() }),
+      openRuntime: () => Promise.resolve(runtime),
+    }
   }
   const host = {
     stateDir,
@@ -50,5 +57,10 @@ export function createSquidBackend(
     log: (message: string) => log.info(message),
   }
   if (config.kubernetes) return createKubernetesBackend(config.kubernetes, installation, host)
-  return { directory: createProcessDirectory({ stateDir }), open: () => openProcessRuntime({ ...host, sealer }) }
+  const open = () => openProcessRuntime({ ...host, sealer })
+  return {
+    directory: createProcessDirectory({ stateDir }),
+    open,
+    openRuntime: async () => (await open()).runtime,
+  }
 }

@@ -17,6 +17,7 @@ import { startSampling } from '../modules/metrics/index.ts'
 import { startObserving } from '../modules/observing/index.ts'
 import { runStatusRound } from '../modules/statuspage/index.ts'
 import { userJobs } from '../modules/user/index.ts'
+import { startArrivalReport } from '../move/arrival-report.ts'
 import { retentionJobs } from './retention.ts'
 
 export type RunningWorker = Pick<ReturnType<typeof startObserving>, 'observationAgeMs'> & {
@@ -39,6 +40,7 @@ export async function startWorker(
   const alerts = startAlerts(app, () => runStatusRound(app))
   const certificates = startCertificates(app)
   const domains = startDomains(app)
+  const arrival = startArrivalReport(app)
   await queueDeliveriesWithoutJob(app)
   await app.jobs.work([
     ...mailJobs(app),
@@ -62,6 +64,7 @@ export async function startWorker(
       await alerts.close()
       await certificates.close()
       await domains.close()
+      await arrival.close()
     },
   }
 }

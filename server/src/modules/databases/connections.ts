@@ -134,7 +134,7 @@ export async function limitConnections(app: App): Promise<void> {
 }
 
 /** Sets the connection limits of the versions on one server. */
-export async function limitConnectionsOf(app: App, host: DatabaseHost): Promise<void> {
+export async function limitConnectionsOf(app: Pick<App, 'db' | 'database'>, host: DatabaseHost): Promise<void> {
   // Reads before it takes the lock, so that a server that does not respond delays no other server.
   const { capacity } = await capacityOf(app, host)
   await app.db.transaction(async (tx) => {

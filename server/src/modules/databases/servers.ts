@@ -4,6 +4,7 @@ import type { DatabaseHosts } from '../../db/database-hosts.ts'
 import { connectionCounts } from './connections.ts'
 import { clusterConnections } from './connections-store.ts'
 import { countByServer } from './database-store.ts'
+import { installationCopies } from './move/installation-copies.ts'
 import { moves } from './move/moves.ts'
 import { unavailableServer } from './placement.ts'
 import { serverSize } from './resources.ts'
@@ -38,4 +39,5 @@ export const servers = {
   connections: connectionCounts,
   connectionsOf: clusterConnections,
   moves,
+  copies: installationCopies,
 }

@@ -1,8 +1,9 @@
-// Reads tables of other modules: squids. An image that a version runs is in use.
+// Writes tables of other modules: squids. An image that a version runs is in use, and is renamed in the version's row.
 
 import { and, desc, eq, inArray, notInArray, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
-import { images, squidImages } from './tables.ts'
+import { squids } from '../versions/index.ts'
+import { deployments, images, squidImages } from './tables.ts'
 
 /** An image that a version keeps for rollbacks. */
 export type KeptImage = typeof squidImages.$inferSelect
@@ -77,3 +78,16 @@ export async function deleteImage(db: Db, image: string): Promise<void> {
 
 const isUnused = sql`not exists (select 1 from squid_images k where k.image = ${images.image})
   and not exists (select 1 from squids s where s.image = ${images.image})`
+
+/** Gives an image another name everywhere, such as that in a registry. Images with the same content may get the same name. */
+export async function renameImage(tx: Db, from: string, to: string): Promise<void> {
+  await tx.update(squids).set({ image: to }).where(eq(squids.image, from))
+  await tx.update(squidImages).set({ image: to }).where(eq(squidImages.image, from))
+  await tx.update(deployments).set({ image: to }).where(eq(deployments.image, from))
+  const [row] = await tx.delete(images).where(eq(images.image, from)).returning()
+  if (row)
+    await tx
+      .insert(images)
+      .values({ ...row, image: to })
+      .onConflictDoNothing()
+}

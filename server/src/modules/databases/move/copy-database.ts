@@ -1,4 +1,5 @@
 import type { Client } from 'pg'
+import { copyTable, sumTable } from '../../../db/copy-rows.ts'
 import type { Database } from '../../../db/database.ts'
 import { connectToTenant } from '../tenant-client-store.ts'
 import {
@@ -7,10 +8,8 @@ import {
   beginLoading,
   beginReading,
   commit,
-  copyTable,
   holdSnapshot,
   listCopiedTables,
-  sumTable,
   type HeldSnapshot,
 } from './copy-store.ts'
 import type { Definition } from './definition.ts'

@@ -1,20 +1,12 @@
 import type { Client } from 'pg'
 import { randomBytes } from 'node:crypto'
-import type { App } from '../../../app.ts'
+import { copyTable, sumTable } from '../../../db/copy-rows.ts'
 import type { SquidDatabaseRow } from '../database-store.ts'
 import { connectToTenant } from '../tenant-client-store.ts'
 import { connectAsOwner, type Place } from './copy-database.ts'
-import {
-  applyDefinitions,
-  beginLoading,
-  beginReading,
-  commit,
-  copyTable,
-  listCopiedTables,
-  sumTable,
-} from './copy-store.ts'
+import { applyDefinitions, beginLoading, beginReading, commit, listCopiedTables } from './copy-store.ts'
 import { readSampleDefinitions } from './definitions-store.ts'
-import { placeOf } from './prepare-move.ts'
+import { placeOf, type MoveApp } from './prepare-move.ts'
 import { createScratch, dropScratch, listScratch } from './scratch-store.ts'
 
 /** A measured estimate of a move. */
@@ -36,7 +28,7 @@ const maxSampleBytes = 32 * 2 ** 20
  * Copies some rows of each table into a scratch database on the target, and builds keys, indexes and checksums there, as a move does.
  * Computes how long the move of all rows takes at this rate. Stops no program.
  */
-export async function estimateMove(app: App, row: SquidDatabaseRow, server: string): Promise<MoveEstimate> {
+export async function estimateMove(app: MoveApp, row: SquidDatabaseRow, server: string): Promise<MoveEstimate> {
   const { cluster } = app.databaseHosts.get(server)
   for (const name of await listScratch(cluster)) await dropScratch(cluster, name).catch(() => undefined)
   const name = `shoal_probe_${randomBytes(6).toString('hex')}`

@@ -1,6 +1,6 @@
 import type { Database, Db } from '../../../db/database.ts'
 import { eq } from '../../../db/sql.ts'
-import { squidDatabases } from '../tables.ts'
+import { squidDatabases, squidLogins } from '../tables.ts'
 
 /** Sets the server whose copy of the database new programs use; null: the server of the database. */
 export async function saveMovingTo(db: Db, squidId: number, movingTo: string | null): Promise<void> {
@@ -14,6 +14,11 @@ export async function saveServer(
   { server, version }: { server: string; version: string },
 ): Promise<void> {
   await db.update(squidDatabases).set({ server, version, movingTo: null }).where(eq(squidDatabases.squidId, squidId))
+}
+
+/** Deletes the rows of all logins of programs, but not their roles. */
+export async function deleteAllLogins(db: Db): Promise<void> {
+  await db.delete(squidLogins)
 }
 
 /** Returns the settings of the role (`alter role … set`) by name. */

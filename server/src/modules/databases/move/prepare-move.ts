@@ -21,13 +21,16 @@ import { isSameServer } from './copy-store.ts'
 import { readRoleSettings } from './move-store.ts'
 import { listExtensions, listUnsupported, missingExtensions } from './unsupported-store.ts'
 
+/** What moves need from the app: the rows of databases, and the servers of both sides. */
+export type MoveApp = Pick<App, 'db' | 'database' | 'databaseHosts' | 'sealer'>
+
 /** The database cannot be moved. The message says why and what to do; nothing was changed. */
 export class MoveRefused extends Error {
   override name = 'MoveRefused'
 }
 
 /** Returns the version's database, or its copy, on the server. */
-export const placeOf = (app: App, row: SquidDatabaseRow, server: string): Place => ({
+export const placeOf = (app: MoveApp, row: SquidDatabaseRow, server: string): Place => ({
   cluster: app.databaseHosts.get(server).cluster,
   database: row.database,
   role: row.role,
@@ -39,7 +42,7 @@ export const placeOf = (app: App, row: SquidDatabaseRow, server: string): Place 
  * Checks everything that would make a move fail, before any program is stopped.
  * @throws MoveRefused; UnknownServer
  */
-export async function checkMove(app: App, row: SquidDatabaseRow, server: string): Promise<void> {
+export async function checkMove(app: MoveApp, row: SquidDatabaseRow, server: string): Promise<void> {
   const target = app.databaseHosts.get(server)
   const source = app.databaseHosts.get(row.server)
   if (server === row.server) throw new MoveRefused(`The database is on the server "${server}" already.`)
@@ -74,7 +77,7 @@ export async function checkMove(app: App, row: SquidDatabaseRow, server: string)
  * transaction ends.
  * @throws MoveRefused; NoConnections
  */
-export async function checkCapacity(app: App, tx: Db, row: SquidDatabaseRow, target: DatabaseHost): Promise<void> {
+export async function checkCapacity(app: MoveApp, tx: Db, row: SquidDatabaseRow, target: DatabaseHost): Promise<void> {
   const limits = await capacityOf(app, target)
   await lockConnectionLimits(tx)
   const users = await selectConnectionUsers(tx)
@@ -90,7 +93,7 @@ export async function checkCapacity(app: App, tx: Db, row: SquidDatabaseRow, tar
 }
 
 /** Removes what an earlier attempt left on the target, and creates an empty database with the roles of the source. */
-export async function createTarget(app: App, row: SquidDatabaseRow, server: string): Promise<void> {
+export async function createTarget(app: MoveApp, row: SquidDatabaseRow, server: string): Promise<void> {
   await eraseCopy(app, row, server)
   const { cluster } = app.databaseHosts.get(server)
   const settings = await readRoleSettings(app.databaseHosts.get(row.server).cluster, row.role)
@@ -118,7 +121,7 @@ const minCopyConnections = 2
  * another address of it.
  * @throws DatabaseUnavailable if one of the servers does not respond
  */
-export async function eraseCopy(app: App, row: SquidDatabaseRow, server: string): Promise<void> {
+export async function eraseCopy(app: MoveApp, row: SquidDatabaseRow, server: string): Promise<void> {
   const { cluster } = app.databaseHosts.get(server)
   if (row.server === server || (await isSameServer(app.databaseHosts.get(row.server).cluster, cluster))) return
   const logins = (await namesWithPrefix(cluster, `${row.role}_l`)).filter((name) => isLoginRole(row.role, name))

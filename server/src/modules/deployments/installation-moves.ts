@@ -1,0 +1,32 @@
+import type { Db } from '../../db/database.ts'
+import { switchSquid } from '../versions/index.ts'
+import { enqueue } from './enqueue.ts'
+import { renameImage } from './images-store.ts'
+import { countRestarts, listInProgress, listRunning, listUsedImages } from './installation-moves-store.ts'
+
+/** The prefix of the request keys of the restarts after a move, which workers count. */
+const restartPrefix = (moveId: string): string => `installation moved ${moveId} `
+
+/**
+ * Gives images their new names, and starts a restart of each version whose programs should run: their stored workloads have the addresses of
+ * the previous place. Until its restart, a version runs no program. Returns the number of these versions.
+ */
+async function arrive(tx: Db, at: Date, move: { id: string; images: Record<string, string> }): Promise<number> {
+  for (const [from, to] of Object.entries(move.images)) await renameImage(tx, from, to)
+  const versions = await listRunning(tx)
+  for (const version of versions) {
+    await switchSquid(tx, version.id, { sealedWorkload: null })
+    const requestKey = `${restartPrefix(move.id)}${version.id}`
+    await enqueue(tx, at, version, { type: 'RESTART', userId: null, requestKey, image: version.image })
+  }
+  return versions.length
+}
+
+/** What the move of an installation between two configurations needs to know about deployments and images. */
+export const installationMoves = {
+  listInProgress,
+  listRunning,
+  listUsedImages,
+  arrive,
+  countRestarts: (db: Db, moveId: string) => countRestarts(db, restartPrefix(moveId)),
+}
