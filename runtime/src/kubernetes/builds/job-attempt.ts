@@ -1,14 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { outOfDisk } from '../../build/build-failures.ts'
 import type { BuildPlan } from '../../build/build-image.ts'
 import type { BuilderContext } from '../../build/build-work.ts'
 import { packTree } from '../../build/pack-tree.ts'
-import { BuildFailure } from '../../builder.ts'
-import { ClusterUnreachable, KubeError } from '../client/kube-error.ts'
 import { buildName, namespaceOf } from '../names.ts'
 import { readAttempt } from './attempt-state.ts'
+import { START_LIMIT_MS, watchAttempt } from './attempt-watch.ts'
 import type { BuildActions } from './build-actions.ts'
 import { readBuildEvents } from './build-events.ts'
 import type { BuildAttempt } from './build-objects.ts'
@@ -41,21 +38,8 @@ export type AttemptContext = {
   deadline: { at: number | null }
 }
 
-/** An attempt that the cluster ended. Another one may succeed. `message`: a sentence without a full stop. */
-export class InterruptedAttempt extends Error {
-  override name = 'InterruptedAttempt'
-}
-
-const POLL_MS = 1000
-/** Time in which the cluster must start a pod; an autoscaler may have to add a host. */
-const START_LIMIT_MS = 10 * 60_000
-/** A container that has sent nothing for this long is lost: it sends an event at least every five seconds. */
-const LOST_AFTER_MS = 120_000
 /** The worker deletes the Job of an attempt long before the cluster ends it, unless no worker runs. */
 const DEADLINE_MARGIN_S = 300
-/** The number of polls after the end of a pod during which its last events may still arrive. */
-const POLLS_AFTER_END = 3
-
 /** Runs the containers of a build once. Resolves with the app that they sent. @throws BuildFailure, InterruptedAttempt */
 export async function runAttempt(attempt: AttemptContext): Promise<ResultTree> {
   const { jobs, plan, actions } = attempt
@@ -84,7 +68,16 @@ export async function runAttempt(attempt: AttemptContext): Promise<ResultTree> {
   try {
     signal.throwIfAborted()
     await jobs.create(job, plan.log, signal)
-    watch(attempt, job, progress, ending.signal).catch(outcome.reject)
+    const namespace = namespaceOf(job.installation, tenant)
+    const watched = {
+      read: () => readAttempt(jobs.client, namespace, job.name),
+      hasOther: () => jobs.hasOther(job),
+      url: job.url,
+      plan,
+      progress,
+      deadline: attempt.deadline,
+    }
+    watchAttempt(watched, ending.signal).catch(outcome.reject)
     return await outcome.promise
   } finally {
     ending.abort()
@@ -134,58 +127,4 @@ function containersOf(
     readEvents: (events) => readBuildEvents(events, progress),
   }
   return [install, build]
-}
-
-/** Rejects when the attempt has failed for a reason that its containers cannot report. Resolves when `signal` is aborted. */
-async function watch(
-  { jobs, plan, deadline }: AttemptContext,
-  job: BuildAttempt,
-  progress: BuildProgress,
-  signal: AbortSignal,
-): Promise<void> {
-  const { request, log } = plan
-  const namespace = namespaceOf(jobs.options.installation, request.tenant)
-  const createdAt = performance.now()
-  let lastReason: string | null = null
-  let pollsAfterEnd = 0
-  while (!signal.aborted) {
-    await delay(POLL_MS, undefined, { signal }).catch(() => undefined)
-    const now = performance.now()
-    if (progress.lastDataAt !== null && deadline.at === null) {
-      deadline.at = now + request.limits.timeMs
-      await request.onStart?.()
-    }
-    if (deadline.at !== null && now > deadline.at) throw progress.explain({ timedOut: true })
-    const state = await readAttempt(jobs.client, namespace, job.name).catch((error: unknown) => {
-      if (error instanceof ClusterUnreachable || (error instanceof KubeError && error.status >= 429)) return null
-      throw error
-    })
-    if (signal.aborted || state === null) continue
-    if (state.kind === 'deleted') {
-      // Otherwise two workers would delete each other's Jobs.
-      if (await jobs.hasOther(job).catch(() => false))
-        throw new BuildFailure('UNEXPECTED', 'Another worker has started this build.')
-      throw new InterruptedAttempt('The Job of the build was deleted in the cluster')
-    }
-    if (state.kind === 'starting') {
-      if (state.reason !== null && state.reason !== lastReason) log.info(`The build waits. ${state.reason}`)
-      lastReason = state.reason ?? lastReason
-      if (now - createdAt > START_LIMIT_MS)
-        throw new BuildFailure(
-          'UNEXPECTED',
-          `The build could not start within ${START_LIMIT_MS / 60_000} minutes. ${lastReason ?? ''}`.trim(),
-        )
-    }
-    if (state.kind === 'running' && progress.lastDataAt !== null && now - progress.lastDataAt > LOST_AFTER_MS)
-      throw new InterruptedAttempt('The host of the build does not respond')
-    if (state.kind !== 'ended') continue
-    if (state.how === 'evicted') throw new InterruptedAttempt('The host of the build stopped it')
-    pollsAfterEnd += 1
-    if (pollsAfterEnd < POLLS_AFTER_END) continue
-    if (state.how === 'out of memory') throw progress.explain({ outOfMemory: true })
-    if (state.how === 'out of disk') throw outOfDisk('The build', request.limits)
-    throw progress.lastDataAt === null
-      ? new InterruptedAttempt(`The build cannot connect to the worker at ${job.url}`)
-      : new BuildFailure('SOURCE_FILES_BUILD_FAILED', 'The build ended before it sent its result. Deploy again.')
-  }
 }

@@ -7,10 +7,11 @@ import type { BuilderContext } from '../../build/build-work.ts'
 import { buildCommandOf, cacheKeyOf } from '../../build/plan-decisions.ts'
 import { BuildFailure } from '../../builder.ts'
 import type { ImageRegistry } from '../../images/image-registry.ts'
+import { InterruptedAttempt } from './attempt-watch.ts'
 import { type DependencyState, buildActions } from './build-actions.ts'
 import { joinModules } from './build-results.ts'
 import type { BuildJobs } from './build-jobs.ts'
-import { type AttemptContext, InterruptedAttempt, runAttempt } from './job-attempt.ts'
+import { type AttemptContext, runAttempt } from './job-attempt.ts'
 
 export type JobPlaceOptions = {
   /** Connects to the cluster when the first build needs it. @throws BuildFailure */
