@@ -26,8 +26,30 @@ trap 'forward TERM' TERM
 trap 'forward INT' INT
 trap 'forward HUP' HUP
 
+# The kills that the program has survived: it continued for at least two seconds.
+survived=0
+trap 'oom_kills; survived=$kills' USR1
+
+# Signals this process when the count of kills is above zero and has not changed for two seconds.
+watch_kills() {
+  before=0 reported=0
+  while sleep 2; do
+    oom_kills
+    if [ "$kills" = "$before" ] && [ "$kills" != "$reported" ]; then
+      reported=$kills
+      kill -USR1 $$
+    fi
+    before=$kills
+  done
+}
+
 "$@" &
 program=$!
+(
+  trap - TERM INT HUP USR1
+  watch_kills
+) >/dev/null 2>&1 &
+watcher=$!
 # If a signal ends the program, the shell would write a message about it into the program's log.
 exec 2>/dev/null
 # A trapped signal interrupts `wait` while the program is still running. `kill -0` succeeds until `wait` has reaped the program.
@@ -37,9 +59,15 @@ while :; do
   kill -0 "$program" 2>/dev/null || break
 done
 
-# Kubernetes reports this text when the container has ended. A program may continue although one of its children was killed.
+kill -KILL "$watcher"
+
+# Kubernetes reports this text when the container has ended. Without the exit code of a killed program, a shell that hides the kill of its
+# child would seem to have succeeded, and would not be started again.
 oom_kills
-[ "$kills" -gt 0 ] && echo "{\"oomKills\":$kills}" 2>/dev/null >/dev/termination-log
+if [ "$kills" -gt 0 ]; then
+  echo "{\"oomKills\":$kills,\"survived\":$survived}" >/dev/termination-log
+  [ "$code" = 0 ] && [ "$kills" -gt "$survived" ] && code=137
+fi
 
 # The kernel kills the other processes when this one ends. If the container received a stop signal, this one waits until they have
 # finished, or until the kubelet kills all at the end of the grace period.

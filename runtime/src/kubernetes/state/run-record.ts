@@ -148,18 +148,26 @@ function endOf(
   terminated: Terminated,
   { restart, isStopping }: { restart: Restart; isStopping: boolean },
 ): Pick<LastRun, 'how' | 'oomKills'> {
-  const kills = oomKillsOf(terminated)
-  if (terminated.exitCode === 137 && kills > 0) return { how: 'oom', oomKills: kills }
+  const { kills, survived } = oomKillsOf(terminated)
+  if (terminated.exitCode !== 0 && kills > survived) return { how: 'oom', oomKills: kills }
   if (isStopping) return { how: 'stopped', oomKills: kills }
   if (pod.metadata.deletionTimestamp !== undefined || isDisrupted(pod)) return { how: 'evicted', oomKills: kills }
   const isDone = terminated.exitCode === 0 && restart !== 'always'
   return { how: isDone ? 'done' : 'error', oomKills: kills }
 }
 
-/** Reads the number of kills from the message that the image's init writes after a kill; kubelet reports only whether there was one. */
-function oomKillsOf({ reason, message = '' }: Terminated): number {
-  const [, count] = /"oomKills":\s*(\d+)/.exec(message) ?? []
-  return Math.max(Number(count ?? 0), reason === 'OOMKilled' ? 1 : 0)
+/**
+ * Reads the number of kills, and how many of them did not end the run, from the message that the image's init writes after a kill.
+ * Without a message, kubelet reports only whether there was a kill.
+ */
+function oomKillsOf({ reason, exitCode, message = '' }: Terminated): { kills: number; survived: number } {
+  const count = (name: string) => {
+    const [, digits] = new RegExp(`"${name}":\\s*(\\d+)`).exec(message) ?? []
+    return digits === undefined ? null : Number(digits)
+  }
+  const kills = count('oomKills') ?? (reason === 'OOMKilled' ? 1 : 0)
+  // The init of earlier images does not count the kills that a run has survived.
+  return { kills, survived: count('survived') ?? (exitCode === 137 ? 0 : kills) }
 }
 
 /** True if the cluster ended the pod: its host was drained, or had too little memory or disk. */

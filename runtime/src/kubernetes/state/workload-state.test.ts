@@ -176,7 +176,35 @@ describe('runs', () => {
   test.each([
     ['its own', 137, 'OOMKilled', '', { how: 'oom', exitCode: 137, oomKills: 1 }],
     ['a child, reported by init', 137, 'Error', '{"oomKills": 3}', { how: 'oom', exitCode: 137, oomKills: 3 }],
-    ['a child that it survived', 0, 'Completed', '{"oomKills": 2}', { how: 'done', exitCode: 0, oomKills: 2 }],
+    [
+      'a child that it survived',
+      0,
+      'Completed',
+      '{"oomKills":2,"survived":2}',
+      { how: 'done', exitCode: 0, oomKills: 2 },
+    ],
+    [
+      'a child, hidden by a wrapper',
+      1,
+      'Error',
+      '{"oomKills":1,"survived":0}',
+      { how: 'oom', exitCode: 1, oomKills: 1 },
+    ],
+    [
+      'a child that it survived until a kill',
+      137,
+      'OOMKilled',
+      '{"oomKills":1,"survived":1}',
+      { how: 'error', exitCode: 137, oomKills: 1 },
+    ],
+    [
+      'its own, after a child',
+      137,
+      'OOMKilled',
+      '{"oomKills":2,"survived":1}',
+      { how: 'oom', exitCode: 137, oomKills: 2 },
+    ],
+    ['an earlier image, which ended with 1', 1, 'Error', '{"oomKills":1}', { how: 'error', exitCode: 1, oomKills: 1 }],
     ['no one', 137, 'Error', '', { how: 'error', exitCode: 137, oomKills: 0 }],
   ])('count out-of-memory kills: %s', (_, exitCode, reason, message, lastRun) => {
     const { setPod, firstObservation } = open()
