@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { LogCursor, Runtime } from '@shoal/runtime'
-import { canConnect, hasCluster, kubectl, podImage } from '../support/kubernetes.ts'
+import { hasOwnNodes, listenOnNode } from '../support/cluster-nodes.ts'
+import { canConnect, createNamespace, hasCluster, kubectl, podImage, startPods } from '../support/kubernetes.ts'
 import { container, listenOnHost, openDriver, readLogs, countConcurrentPods, workload } from './driver-harness.ts'
 
 const host = process.env['SHOAL_TEST_HOST_ADDRESS']
@@ -213,6 +214,30 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     ]
     for (const target of others) expect(await canConnect(namespace, pod, target), target).toBe(false)
   })
+
+  test.skipIf(!host || !hasOwnNodes)(
+    'prevents a tenant from reaching kubelets and the metadata address, which a pod without its policy reaches',
+    async () => {
+      const { runtime, until, observe, namespace } = await openDriver()
+      await runtime.apply(workload([container('api')]))
+      await until('api', { state: 'running' })
+      const node = (await observe('api'))?.run?.node ?? ''
+      await listenOnNode(node, '169.254.169.254', 80)
+      const outside = await createNamespace()
+      await startPods(outside, { twin: { node } })
+      const podNames = 'jsonpath={.items[0].metadata.name}'
+      const pod = await kubectl(['get', 'pods', '-n', namespace, '-o', podNames])
+      const addresses = 'jsonpath={.items[*].status.addresses[?(@.type=="InternalIP")].address}'
+      const kubelets = (await kubectl(['get', 'nodes', '-o', addresses]))
+        .split(' ')
+        .map((address) => `${address}:10250`)
+      expect(kubelets).toHaveLength(2)
+      for (const target of [...kubelets, '169.254.169.254:80']) {
+        expect(await canConnect(outside, 'twin', target), `${target} without the policy`).toBe(true)
+        expect(await canConnect(namespace, pod, target), target).toBe(false)
+      }
+    },
+  )
 
   test('does not remove objects of another installation', async () => {
     const [first, second] = [await openDriver(), await openDriver()]

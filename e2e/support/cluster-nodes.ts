@@ -1,6 +1,9 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
+import { registryAddress } from '../../scripts/kubernetes/control-plane.ts'
 import { firstProcessOf, runProgram } from '../../scripts/kubernetes/machine.ts'
 import { controlAddress, nodes } from '../../scripts/kubernetes/network.ts'
 import { registryHosts } from '../../scripts/kubernetes/node.ts'
@@ -33,14 +36,43 @@ export function cutOff(node: string, addresses: string[] = []): () => void {
   return restore
 }
 
+/** The folder with the registries that a node trusts. */
+const registriesOf = (node: string) =>
+  join(dirname(dirname(process.env['SHOAL_TEST_KUBECONFIG'] ?? '')), node, 'registries')
+
 /** Lets the nodes pull from the registry `host` (`host:port`) without TLS, until the end of the test. */
 export function trustRegistry(host: string): void {
   for (const { name } of nodes) {
-    const folder = join(dirname(dirname(process.env['SHOAL_TEST_KUBECONFIG'] ?? '')), name, 'registries', host)
+    const folder = join(registriesOf(name), host)
     mkdirSync(folder)
     writeFileSync(join(folder, 'hosts.toml'), registryHosts(host))
     onTestFinished(() => rmSync(folder, { recursive: true }))
   }
+}
+
+/** Makes all nodes pull the images of the cluster's registry from `host` (`host:port`) instead, until the returned function is called or the test ends. */
+export function redirectPulls(host: string): () => void {
+  const files = nodes.map(({ name }) => join(registriesOf(name), registryAddress, 'hosts.toml'))
+  const writeAll = (target: string) => {
+    for (const file of files) writeFileSync(file, registryHosts(target))
+  }
+  const restore = () => writeAll(registryAddress)
+  onTestFinished(restore)
+  writeAll(host)
+  return restore
+}
+
+/** Gives a node this address, at which it accepts connections on the port, until the end of the test. */
+export async function listenOnNode(node: string, address: string, port: number): Promise<void> {
+  const network = `--net=/proc/${firstProcessOf(node)}/ns/net`
+  const onLoopback = (action: 'add' | 'delete') =>
+    runProgram('nsenter', [network, 'ip', 'address', action, `${address}/32`, 'dev', 'lo'])
+  onLoopback('add')
+  onTestFinished(() => void onLoopback('delete'))
+  const program = join(dirname(process.env['SHOAL_TEST_KUBE'] ?? ''), 'pod')
+  const server = spawn('nsenter', [network, program, 'serve', String(port)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void server.kill('SIGKILL'))
+  await once(server.stdout, 'data')
 }
 
 /** Lets new pods run only on this node, until the returned function is called or the test ends. */
