@@ -88,7 +88,7 @@ export const fullSuites = [
 const onCluster = (names: string[]): string[] => names.map((name) => `e2e/kubernetes/${name}.test.ts`)
 
 /**
- * Suites on a cluster that CI runs after the others, in about ten minutes on two cores. Only `npm run test:kubernetes` runs suites that
+ * Suites on a cluster that CI runs after the others, in about twelve minutes on two cores. Only `npm run test:kubernetes` runs suites that
  * need another program from Go modules (the collector, Helm, the S3 server), many builds, or minutes of load.
  */
 export const quickClusterSuites = onCluster([
@@ -104,6 +104,7 @@ export const quickClusterSuites = onCluster([
   'usage',
   'chart-rights',
   'fence',
+  'program-ends',
 ])
 
 /** Suites on a cluster that `npm run test:full` runs: those that CI does not run, and those with longer samples. */
@@ -113,6 +114,7 @@ export const fullClusterSuites = onCluster([
   'chart',
   'collector',
   'deploy',
+  'faults',
   'images',
   'kill',
   'load',
@@ -120,5 +122,7 @@ export const fullClusterSuites = onCluster([
   'lost-logs',
   'move-runtime',
   'postgres-operator',
+  'program-ends',
+  'reasons',
   'restored-cluster',
 ])

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, cpSync, openSync, readFileSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { onTestFinished } from 'vitest'
 import { insideKube, processesOfMachines } from '../../scripts/kubernetes/machine.ts'
 import { hasOwnNodes } from './cluster-nodes.ts'
 import { tryKubectl } from './kubernetes.ts'
@@ -9,8 +10,16 @@ import { until } from './until.ts'
 /** True if the parts of the cluster (etcd, the API server, kubelets and so on) are processes of this host, so that a test can end and start them. */
 export const hasOwnParts = hasOwnNodes
 
-/** The process of a part, with what is needed to start it again. */
-type Part = { name: string; pid: number; command: string[]; machinePid: number; env: NodeJS.ProcessEnv; log: string }
+/** The process of a part, with what is needed to start it again. `machine`: `control`, or the name of a node. */
+type Part = {
+  name: string
+  machine: string
+  pid: number
+  command: string[]
+  machinePid: number
+  env: NodeJS.ProcessEnv
+  log: string
+}
 
 const etcdFolder = () => join(dirname(dirname(process.env['SHOAL_TEST_KUBECONFIG'] ?? '')), 'etcd')
 
@@ -44,6 +53,23 @@ export async function restoreEtcd(from: string): Promise<void> {
   await until(async () => (await tryKubectl(nodes)).code === 0, 'the nodes are ready')
 }
 
+/**
+ * Kills the part `name` of a machine, such as `kubelet` on the node `n1` or `kube-apiserver` on `control`. Everything else on the machine
+ * keeps running. Returns a function that starts the part again; the end of the test does that too.
+ */
+export function killPart(name: string, machine: string): () => void {
+  const part = runningParts().find((candidate) => candidate.name === name && candidate.machine === machine)
+  if (!part) throw new Error(`No ${name} runs on ${machine}`)
+  process.kill(part.pid, 'SIGKILL')
+  let isKilled = true
+  const startAgain = () => {
+    if (isKilled) start(part)
+    isKilled = false
+  }
+  onTestFinished(startAgain)
+  return startAgain
+}
+
 /** Returns the running parts of the cluster, in the order of their process ids. */
 function runningParts(): Part[] {
   const processes = processesOfMachines().map((pid) => {
@@ -58,9 +84,8 @@ function runningParts(): Part[] {
     const { pid, command, env } = process
     const first = firstProcesses.find((candidate) => machineOf(candidate) === machineOf(process))
     if (command[0] !== insideKube || !first) return []
-    return [
-      { name: command[1] ?? '', pid, command, env, machinePid: first.pid, log: readlinkSync(`/proc/${pid}/fd/1`) },
-    ]
+    const [name = '', machine = ''] = [command[1], machineOf(process)]
+    return [{ name, machine, pid, command, env, machinePid: first.pid, log: readlinkSync(`/proc/${pid}/fd/1`) }]
   })
 }
 
