@@ -30,7 +30,8 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
     trustProxy: app.config.SHOAL_TRUST_PROXY ? (_address, hop) => hop === 0 : false,
     genReqId: () => randomUUID(),
     bodyLimit: 1_048_576,
-    routerOptions: { maxParamLength: 500, querystringParser: parseQuery },
+    // Longer than any URL that Node accepts: fastify's own error would distinguish endpoints from unknown paths.
+    routerOptions: { maxParamLength: 100_000, querystringParser: parseQuery },
     rewriteUrl: (request) => canonicalUrl(request.url ?? '/'),
   })
   server.setErrorHandler((error, request, reply) => {

@@ -1,5 +1,5 @@
 import fastifyStatic from '@fastify/static'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { App } from '../app.ts'
@@ -27,19 +27,20 @@ export async function mountConsole(
         reply.header('cache-control', path.includes('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
       },
     })
+  // Before the body is read, as for the endpoints of operators: otherwise, a malformed body would distinguish them from unknown paths.
+  server.addHook('onRequest', (request, _, done) =>
+    done(request.is404 && !isPage(request) ? unknownPath(request) : undefined),
+  )
   server.setNotFoundHandler(async (request, reply) => {
-    const isPage =
-      ['GET', 'HEAD'].includes(request.method) &&
-      !request.url.startsWith('/api') &&
-      !/\.\w+$/.test(request.url.split('?')[0] ?? '')
-    if (isPage && page) {
-      const { headers, body } = await page(request.headers['accept-encoding'] ?? '')
-      return reply.headers(headers).send(body)
-    }
-    if (isPage) return reply.type('text/html').send(notBuiltPage(app))
-    throw unknownPath(request)
+    if (!isPage(request)) throw unknownPath(request)
+    if (!page) return reply.type('text/html').send(notBuiltPage(app))
+    const { headers, body } = await page(request.headers['accept-encoding'] ?? '')
+    return reply.headers(headers).send(body)
   })
 }
+
+const isPage = ({ method, url }: FastifyRequest): boolean =>
+  ['GET', 'HEAD'].includes(method) && !url.startsWith('/api') && !/\.\w+$/.test(url.split('?')[0] ?? '')
 
 const notBuiltPage = (app: Pick<App, 'config'>) => `<!doctype html><meta charset="utf-8"><title>Shoal</title>
 <body><h1>Shoal</h1>

@@ -1,4 +1,4 @@
-import { endpointsOf, type Areas, type Endpoint, type ErrorBody } from '@shoal/contract'
+import { endpointsOf, isForOperators, type Areas, type Endpoint, type ErrorBody } from '@shoal/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
@@ -16,6 +16,9 @@ import { rejectUnstorable } from './unstorable.ts'
 
 type AnyHandler = (call: Record<string, unknown>) => Promise<unknown>
 
+/** The callers of the endpoints that admit them before they read the body. */
+const admissions = new WeakMap<FastifyRequest, Awaited<ReturnType<typeof admit>>>()
+
 /** Mounts every endpoint of the contract below `/api`. The caller must have checked the types of `handlers`. */
 export function mount(
   server: FastifyInstance,
@@ -30,6 +33,12 @@ export function mount(
     server.route({
       method: endpoint.method,
       url: `/api${endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1')}`,
+      // An error about the body would reveal that the endpoint exists.
+      ...(isForOperators(endpoint) && {
+        onRequest: async (request: FastifyRequest) => {
+          admissions.set(request, await withRequestTimeouts(() => admit(app, name, endpoint, request)))
+        },
+      }),
       handler: (request, reply) => {
         const withTimeouts = endpoint.kind === 'json' ? withRequestTimeouts : withLongRequestTimeouts
         return withTimeouts(() => respond(app, { name, endpoint, handler }, request, reply))
@@ -66,7 +75,7 @@ async function respond(
   // Responses contain tokens and data that only this caller may see.
   reply.header('cache-control', 'no-store')
   // Input is parsed after admission: only callers who may call the endpoint learn from its errors which input it takes.
-  const admission = await admit(app, name, endpoint, request)
+  const admission = admissions.get(request) ?? (await admit(app, name, endpoint, request))
   const params = parse(endpoint.params, request.params)
   let auditEntry: AuditEntry | null = null
   const followUps: (() => void)[] = []
