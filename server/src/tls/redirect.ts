@@ -6,9 +6,17 @@ import { ReadLimit } from './read-limit.ts'
 
 const challengePath = '/.well-known/acme-challenge/'
 
+/** The paths of the API, and those of the gateway that contain a token. */
+const credentialPaths = /^\/+(?:api|rpc|portal)(?:[/?]|$)/
+
+/** Whether a request is not a page that a browser opens: it changes something, or may contain a token. */
+const isCall = ({ method, url, headers }: IncomingMessage): boolean =>
+  !['GET', 'HEAD'].includes(method ?? '') || headers.authorization !== undefined || credentialPaths.test(url ?? '')
+
 /**
- * Handles requests to the HTTP port: responds to the challenges of the ACME authority, and redirects to HTTPS for names that `isServed`
- * accepts. Other names are not redirected, because such links could lead from this server to any site.
+ * Handles requests to the HTTP port: responds to the challenges of the ACME authority, and redirects browsers to HTTPS for names that
+ * `isServed` accepts. Other names are not redirected, because such links could lead from this server to any site. Calls are refused: a
+ * client that follows redirects would send its token unencrypted with every call, and its user would not notice.
  */
 export function createRedirect(
   app: App,
@@ -32,11 +40,18 @@ export function createRedirect(
     const url = req.url ?? '/'
     if (url.startsWith(challengePath)) return void challenge(req, res, name)
     if (!isServed(name) || !url.startsWith('/')) return send(res, 404, 'There is no such site.')
-    const port = httpsPort === 443 ? '' : `:${httpsPort}`
-    // Unlike 301, 308 makes clients repeat the request with the same method and body.
-    res.writeHead(308, { location: `https://${name}${port}${url}`, 'cache-control': 'no-store', connection: 'close' })
+    const origin = `https://${name}${httpsPort === 443 ? '' : `:${httpsPort}`}`
+    if (isCall(req)) return refuseCall(res, origin)
+    res.writeHead(308, { location: `${origin}${url}`, 'cache-control': 'no-store', connection: 'close' })
     res.end()
   }
+}
+
+/** Responds with 405, since the public client prints the message of this status. */
+function refuseCall(res: ServerResponse, origin: string): void {
+  const error = `Use ${origin}: this request was not encrypted. If it contained a token or password, replace that, since others may have read it.`
+  res.writeHead(405, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', connection: 'close' })
+  res.end(JSON.stringify({ error, code: 'HTTPS_NEEDED' }))
 }
 
 function send(res: ServerResponse, status: number, body: string): void {

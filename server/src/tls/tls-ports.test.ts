@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { get } from 'node:http'
+import { get, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2'
 import { connect as connectTcp } from 'node:net'
@@ -269,6 +269,46 @@ test('the HTTP port redirects only names of the console and of the certificate, 
   ])
     expect([name, ...(await redirect(name, '/'))]).toEqual([name, 404, undefined])
   expect(await redirect(gatewayName, 'http://evil.example/')).toEqual([404, undefined])
+})
+
+test('the HTTP port refuses calls and does not redirect them, because their tokens were already sent without encryption', async () => {
+  const call = (host: string, path: string, options: { method?: string; headers?: Record<string, string> } = {}) =>
+    new Promise<{ status: number | undefined; location: string | undefined; body: string }>((done, fail) => {
+      const request = httpRequest(
+        { host: '127.0.0.1', port: httpPort, path, agent: false, ...options, headers: { ...options.headers, host } },
+        (response) => {
+          let body = ''
+          response.on('data', (chunk: Buffer) => (body += chunk.toString()))
+          response.on('end', () => done({ status: response.statusCode, location: response.headers.location, body }))
+        },
+      )
+      request.once('error', fail).end()
+    })
+  const calls: [host: string, path: string, options?: Parameters<typeof call>[2]][] = [
+    [consoleName, '/api/v1/user', { headers: { authorization: 'token shoal_secret' } }],
+    [consoleName, '/api/v1/auth/signin', { method: 'POST' }],
+    [consoleName, '//api/user'],
+    [consoleName, '/squids', { headers: { authorization: 'token shoal_secret' } }],
+    [gatewayName, '/rpc/ethereum-mainnet/secret'],
+    [gatewayName, '/rpc/ethereum-mainnet/secret', { headers: { connection: 'upgrade', upgrade: 'websocket' } }],
+    [gatewayName, '/portal/ethereum-mainnet/secret/stream'],
+    [gatewayName, '/acme/squid@v1/api/graphql', { method: 'POST' }],
+  ]
+  for (const [host, path, options] of calls) {
+    const { status, location, body } = await call(host, path, options)
+    expect([path, status, location, JSON.parse(body)]).toEqual([
+      path,
+      405,
+      undefined,
+      { error: expect.stringContaining(`Use https://${host}:${port}: this request was not encrypted.`), code: 'HTTPS_NEEDED' },
+    ])
+  }
+  for (const [host, path] of [
+    [consoleName, '/apis'],
+    [consoleName, '/squids?x=/api/'],
+    [gatewayName, '/acme/squid@v1/api/graphql'],
+  ] as const)
+    expect([path, (await call(host, path)).status]).toEqual([path, 308])
 })
 
 test('changed certificate files are used without a restart', async () => {
