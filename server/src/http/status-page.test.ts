@@ -111,7 +111,7 @@ test('every address without a page has the same response: unknown, off, deleted,
     expect((await get(path)).statusCode).toBe(404)
 })
 
-test('an address stays reserved for 90 days after a change, and codes of organizations cannot be taken', async () => {
+test('an address stays reserved for 90 days after a change, and codes of organizations and names of the operator cannot be taken', async () => {
   const page = await makePage()
   const other = await makePage()
   const { code } = page.org
@@ -121,6 +121,10 @@ test('an address stays reserved for 90 days after a change, and codes of organiz
       body: { isEnabled: true, title: 'Acme', slug, tags: [], alertKinds: [] },
     })
   await expect(rename(other, code)).rejects.toMatchObject({ status: 400 })
+  for (const reserved of ['admin', 'status', 'support', 'shoal'])
+    await expect(rename(other, reserved)).rejects.toMatchObject({
+      body: { invalidFields: [{ path: ['slug'], message: 'This address is taken' }] },
+    })
   await rename(page, `${code}-first`)
   await rename(page, `${code}-second`)
   expect((await get(`/status/${code}-first`)).statusCode).toBe(404)

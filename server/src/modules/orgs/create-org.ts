@@ -9,18 +9,21 @@ import { addOrg, isBeingDeleted, type OrgRow } from './store.ts'
 export type NewOrg = { code: string; name: string; email: string; adminId: number }
 export type CreatedOrg = OrgRow & { adminRoleId: number }
 
-/** Codes that would conflict with paths of the API, or with host names and paths of the gateway. */
+/** Names that would conflict with paths of the API, or with host names and paths of the gateway, or that visitors would take for the operator's. */
 const reservedCodes =
   'admin api app console docs gateway healthz metrics outbox portal readyz rpc shoal static status support verify-email www'.split(
     ' ',
   )
+
+/** Whether organizations and their status pages may not use a code or address, because it belongs to the operator. */
+export const isReservedCode = (code: string): boolean => reservedCodes.includes(code)
 
 /**
  * Creates an organization with its first administrator. Its status is `DRAFT`: it cannot deploy until a user adds a card.
  * @throws Refusal 400 on the field `code` when the code is taken or reserved
  */
 export async function createOrg(app: App, input: NewOrg & { isEmailConfirmed?: boolean }): Promise<CreatedOrg> {
-  if (reservedCodes.includes(input.code)) throw codeTaken()
+  if (isReservedCode(input.code)) throw codeTaken()
   const now = app.clock.now()
   return app.db.transaction(async (tx) => {
     const org = await addOrg(tx, {
