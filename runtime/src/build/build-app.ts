@@ -123,13 +123,13 @@ async function buildAndCache(
   await mkdir(dependenciesDir, { mode: 0o711 })
   return await withDownloads(context, plan, work, async (installDirs) => {
     await install(run, installDirs, null)
-    const bytes = await sealInstalled(run, installDirs, full)
+    await sealInstalled(run, installDirs, full)
     const [production, built] = await Promise.allSettled([
       createProductionTree(run, installDirs, full, join(dependenciesDir, 'production')).then(
         async (productionBytes) => {
           const results = await moveToResults(run, dirs, dependenciesDir)
           await cloneReadOnly(run, join(results, 'production'), imageModulesDir(dirs))
-          await context.cache.storeDependencies(plan.request.tenant, key, results, { bytes, productionBytes })
+          await context.cache.storeDependencies(plan.request.tenant, key, results, productionBytes)
           return productionBytes
         },
       ),

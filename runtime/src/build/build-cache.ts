@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import type { BuildLimits } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
 import type { OpenDisk } from '../process/disk/disks.ts'
+import { chooseEvicted } from './cache-eviction.ts'
 import { type Staging, moveIntoPlace } from './staging.ts'
+import type { TreeTasks } from './tree-tasks.ts'
 import { walk } from './tree.ts'
 
 /**
@@ -18,18 +20,21 @@ import { walk } from './tree.ts'
 export type BuildCache = {
   /** Passes the dependencies cached for `key`, or null, to `work`. They are not evicted while `work` runs. */
   withDependencies<T>(tenant: string, key: string, work: (cached: CachedDependencies | null) => Promise<T>): Promise<T>
-  /** Moves `dir`, which contains the sealed trees `full` and `production`, into the cache. Keeps an existing entry. */
-  storeDependencies(tenant: string, key: string, dir: string, sizes: Sizes): Promise<void>
+  /**
+   * Moves `dir`, which contains the sealed trees `full` and `production`, into the cache. Keeps an existing entry. `productionBytes`: the
+   * size of the production tree.
+   */
+  storeDependencies(tenant: string, key: string, dir: string, productionBytes: number): Promise<void>
   /** Passes the tenant's download folder, writable by `user`, to `work`. The folder is not evicted while `work` runs. */
   withDownloads<T>(tenant: string, user: DownloadsUser, work: (dir: string) => Promise<T>): Promise<T>
-  /** Evicts the least recently used entries beyond the size limit. */
+  /** Evicts entries beyond the size limit: see `chooseEvicted`. */
   evictExcess(): Promise<void>
 }
 
 /** The folders of both trees, and the size of the production tree. */
 export type CachedDependencies = { full: string; production: string; productionBytes: number }
 
-/** `bytes`: size on disk of both trees, which share files; `productionBytes`: size of the production tree. */
+/** `bytes`: what the entry uses on the disk; `productionBytes`: size of the production tree. */
 type Sizes = { bytes: number; productionBytes: number }
 
 /** The build that uses a download folder: its uid, the disk on which the folder is mounted, and its limits. */
@@ -37,7 +42,13 @@ export type DownloadsUser = { uid: number | null; disk: OpenDisk; limits: Pick<B
 
 const ENTRY_FILE = 'entry.json'
 
-export async function openBuildCache(dir: string, staging: Staging, maxBytes: number): Promise<BuildCache> {
+/** @param trees measures the entries */
+export async function openBuildCache(
+  dir: string,
+  staging: Staging,
+  trees: Pick<TreeTasks, 'measure'>,
+  maxBytes: number,
+): Promise<BuildCache> {
   await mkdir(dir, { recursive: true, mode: 0o711 })
   const tenantDir = (tenant: string) => join(dir, createHash('sha256').update(tenant).digest('hex').slice(0, 32))
   const dependencyDir = (tenant: string, key: string) => join(tenantDir(tenant), 'deps', key)
@@ -53,7 +64,9 @@ export async function openBuildCache(dir: string, staging: Staging, maxBytes: nu
         return await work(entry === null ? null : trees)
       })
     },
-    async storeDependencies(tenant, key, preparedDir, { bytes, productionBytes }) {
+    async storeDependencies(tenant, key, preparedDir, productionBytes) {
+      // The trees share files only if builds have their own user, and a tenant may install many small files, so no sum of sizes is right.
+      const bytes = await trees.measure(preparedDir)
       await writeFile(join(preparedDir, ENTRY_FILE), JSON.stringify({ bytes, productionBytes }), {
         mode: 0o600,
       })
@@ -90,14 +103,9 @@ export async function openBuildCache(dir: string, staging: Staging, maxBytes: nu
       })
     },
     async evictExcess() {
-      const entries = await listEntries(dir)
-      let totalBytes = 0
-      for (const entry of entries.sort((a, b) => b.usedAtMs - a.usedAtMs)) {
-        totalBytes += entry.bytes
-        const isInUse = inUse.count(entry.dir) > 0
-        if (totalBytes > maxBytes && !isInUse) {
-          await staging.discard(entry.dir)
-        }
+      const entries = (await listEntries(dir)).map((entry) => ({ ...entry, isInUse: inUse.count(entry.dir) > 0 }))
+      for (const entry of chooseEvicted(entries, maxBytes, Date.now())) {
+        await staging.discard(entry.dir)
       }
     },
   }
@@ -124,14 +132,15 @@ class UseCounts {
 
 type Entry = Sizes & { dir: string; usedAtMs: number }
 
-async function listEntries(dir: string): Promise<Entry[]> {
-  const entries: (Entry | null)[] = []
+async function listEntries(dir: string): Promise<(Entry & { tenant: string })[]> {
+  const entries: (Entry & { tenant: string })[] = []
   for (const tenant of await readdir(dir)) {
     const keys = await readdir(join(dir, tenant, 'deps')).catch(() => [])
-    entries.push(...(await Promise.all(keys.map((key) => readEntry(join(dir, tenant, 'deps', key))))))
-    entries.push(await readEntry(join(dir, tenant, 'downloads')))
+    const dirs = [...keys.map((key) => join(dir, tenant, 'deps', key)), join(dir, tenant, 'downloads')]
+    const found = await Promise.all(dirs.map(readEntry))
+    entries.push(...found.filter((entry) => entry !== null).map((entry) => ({ ...entry, tenant })))
   }
-  return entries.filter((entry) => entry !== null)
+  return entries
 }
 
 /** Returns null for a missing or incomplete entry. */
@@ -172,7 +181,7 @@ async function bytesBelow(dir: string): Promise<number> {
   let bytes = 0
   try {
     for await (const { stats } of walk(dir)) {
-      bytes += stats.size
+      bytes += Math.max(stats.blocks * 512, stats.isFile() ? stats.size : 0)
     }
   } catch (error) {
     // A concurrent build of the tenant may move its temporary files.

@@ -41,9 +41,10 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
   const { dir, imagesDir, place, toolchain, npmConfig, concurrency, maxCacheBytes, removeAfterMs } = options
   const staging = await openStaging(join(dir, 'staging'), removeAfterMs)
   const trees = await openSourceTrees(join(dir, 'trees'), staging)
-  const cache = await openBuildCache(join(dir, 'cache'), staging, maxCacheBytes)
+  const treeTasks = new TreeTasks()
+  const cache = await openBuildCache(join(dir, 'cache'), staging, treeTasks, maxCacheBytes)
   const images = await openImageStore(imagesDir, staging)
-  const context: BuilderContext = { place, staging, cache, images, toolchain, npmConfig, trees: new TreeTasks() }
+  const context: BuilderContext = { place, staging, cache, images, toolchain, npmConfig, trees: treeTasks }
   const semaphore = new Semaphore(concurrency)
   const mutex = new KeyedMutex()
 

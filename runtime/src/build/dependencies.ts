@@ -18,8 +18,8 @@ export async function install(run: BuildRun, dirs: WorkDirs, installCommand: str
   })
 }
 
-/** Moves the installed `node_modules` to `full`, seals that tree, and clones it into the app. Resolves with the size of `full` in bytes. */
-export async function sealInstalled(run: BuildRun, dirs: WorkDirs, full: string): Promise<number> {
+/** Moves the installed `node_modules` to `full`, seals that tree, and clones it into the app. */
+export async function sealInstalled(run: BuildRun, dirs: WorkDirs, full: string): Promise<void> {
   const installed = join(dirs.app, 'node_modules')
   try {
     await rename(installed, full)
@@ -30,9 +30,8 @@ export async function sealInstalled(run: BuildRun, dirs: WorkDirs, full: string)
     }
     await mkdir(full)
   }
-  const bytes = await sealResult(run, full)
+  await sealResult(run, full)
   await cloneWritable(run, full, installed)
-  return bytes
 }
 
 /**

@@ -22,6 +22,7 @@ import { sealTree } from './seal-tree.ts'
 import { openStaging } from './staging.ts'
 import { TreeTasks } from './tree-tasks.ts'
 
+const MB = 2 ** 20
 const isRoot = process.getuid?.() === 0
 /** A uid that no other program uses, like those of builds. */
 const BUILD_UID = isRoot ? 200_777 : null
@@ -124,21 +125,22 @@ test('tree tasks run on another thread and report failures', async () => {
 describe('the cache', () => {
   const open = async (maxBytes: number) => {
     const staging = await openStaging(join(dir, 'staging'))
-    const cache = await openBuildCache(join(dir, 'cache'), staging, maxBytes)
+    const cache = await openBuildCache(join(dir, 'cache'), staging, new TreeTasks(), maxBytes)
     const store = async (tenant: string, key: string, bytes: number) => {
       const { path } = await staging.make()
       mkdirSync(join(path, 'full'))
       mkdirSync(join(path, 'production'))
-      await cache.storeDependencies(tenant, key, path, { bytes, productionBytes: 1 })
+      writeFileSync(join(path, 'full/index.js'), Buffer.alloc(bytes, 1))
+      await cache.storeDependencies(tenant, key, path, 1)
     }
     const has = (tenant: string, key: string) => cache.withDependencies(tenant, key, async (cached) => cached !== null)
     return { cache, store, has, staging }
   }
 
   test('evicts the least recently used entries beyond its size limit', async () => {
-    const { cache, store, has } = await open(250)
+    const { cache, store, has } = await open(2.5 * MB)
     for (const key of ['a', 'b', 'c']) {
-      await store('acme', key, 100)
+      await store('acme', key, MB)
     }
     // File times record the last use: `c` is the oldest, then `b`. The next call uses `a`.
     execFileSync('touch', ['-d', '2020-01-02', ...(await entryFiles('b'))])
@@ -146,6 +148,36 @@ describe('the cache', () => {
     await has('acme', 'a')
     await cache.evictExcess()
     expect(await Promise.all(['a', 'b', 'c'].map((key) => has('acme', key)))).toEqual([true, true, false])
+  })
+
+  test('evicts entries of the tenant that uses most, not the older ones of another', async () => {
+    const { cache, store, has } = await open(2.5 * MB)
+    await store('victim', 'a', MB)
+    execFileSync('touch', ['-d', '2 days ago', ...(await entryFiles('a'))])
+    for (const key of ['b', 'c', 'd']) {
+      await store('hostile', key, MB)
+      await cache.evictExcess()
+    }
+    expect(await has('victim', 'a')).toBe(true)
+    const kept = await Promise.all(['b', 'c', 'd'].map((key) => has('hostile', key)))
+    expect(kept.filter(Boolean)).toHaveLength(1)
+  })
+
+  test('counts what an entry uses on the disk: copies, and the blocks of small files, but shared files once', async () => {
+    const { staging, cache } = await open(0)
+    const bytesOf = async (key: string, shares: 'nothing' | 'everything', files: number, size: number) => {
+      const { path } = await staging.make()
+      mkdirSync(join(path, 'full'))
+      for (let n = 0; n < files; n++) writeFileSync(join(path, `full/${n}`), Buffer.alloc(size, 1))
+      cloneTree(join(path, 'full'), join(path, 'production'), { uid: null, shares })
+      await cache.storeDependencies('acme', key, path, 1)
+      const [file = ''] = await entryFiles(key)
+      return (JSON.parse(readFileSync(file, 'utf8')) as { bytes: number }).bytes
+    }
+    expect(Math.round((await bytesOf('copied', 'nothing', 1, MB)) / MB)).toBe(2)
+    expect(Math.round((await bytesOf('shared', 'everything', 1, MB)) / MB)).toBe(1)
+    const block = statSync(join(dir, 'tree/index.js')).blocks * 512
+    if (block > 1) expect(await bytesOf('small', 'everything', 500, 1)).toBeGreaterThanOrEqual(500 * block)
   })
 
   test('does not evict entries in use', async () => {

@@ -7,9 +7,10 @@ export type TreeTask =
   | { kind: 'clone'; from: string; to: string; options: CloneOptions }
   | { kind: 'changeOwner'; root: string; uid: number }
   | { kind: 'seal'; root: string; uid: number | null }
+  | { kind: 'measure'; root: string }
   | { kind: 'remove'; path: string }
 
-/** The result of the task `id`. `bytes`: what `sealTree` returned; 0 for other tasks. */
+/** The result of the task `id`. `bytes`: what `sealTree` or `measureTree` returned; 0 for other tasks. */
 export type TreeResult =
   | { id: number; bytes: number }
   | { id: number; failure: { kind: BuildFailureKind; message: string } }
@@ -37,6 +38,11 @@ export class TreeTasks {
   /** See `sealTree`. Resolves with the total size of the files in bytes. */
   seal(root: string, uid: number | null): Promise<number> {
     return this.#run({ kind: 'seal', root, uid })
+  }
+
+  /** See `measureTree`. */
+  measure(root: string): Promise<number> {
+    return this.#run({ kind: 'measure', root })
   }
 
   async remove(path: string): Promise<void> {

@@ -3,6 +3,7 @@ import { parentPort } from 'node:worker_threads'
 import { BuildFailure } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
 import { cloneTree, changeOwner } from './clone-tree.ts'
+import { measureTree } from './measure-tree.ts'
 import { sealTree } from './seal-tree.ts'
 import type { TreeResult, TreeTask } from './tree-tasks.ts'
 
@@ -26,6 +27,9 @@ function run(id: number, task: TreeTask): TreeResult {
 function perform(task: TreeTask): number {
   if (task.kind === 'seal') {
     return sealTree(task.root, task.uid)
+  }
+  if (task.kind === 'measure') {
+    return measureTree(task.root)
   }
   if (task.kind === 'clone') {
     cloneTree(task.from, task.to, task.options)

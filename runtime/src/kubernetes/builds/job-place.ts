@@ -95,7 +95,7 @@ async function buildOnce(
       cachedModules: cached?.full ?? null,
       onDependencies: async (sent) => {
         await cloneProduction(join(sent.dir, 'production'))
-        await context.cache.storeDependencies(tenant, key, sent.dir, sent)
+        await context.cache.storeDependencies(tenant, key, sent.dir, sent.productionBytes)
         productionBytes = sent.productionBytes
       },
     })

@@ -1,0 +1,28 @@
+/** An entry of the build cache. `isInUse`: a build uses it, so it cannot be evicted. */
+export type EvictableEntry = { dir: string; tenant: string; bytes: number; usedAtMs: number; isInUse: boolean }
+
+/** An entry that was not used for this long does not count as part of its tenant's share: a week. */
+const protectedMs = 7 * 24 * 3_600_000
+
+/**
+ * Returns the entries to evict until the cache has at most `maxBytes`: first those that were not used for a week, the least recently used
+ * first; then, one after the other, the least recently used entry of the tenant that uses most. A tenant therefore keeps at least
+ * an equal share of the cache, however much the others store.
+ */
+export function chooseEvicted<T extends EvictableEntry>(entries: readonly T[], maxBytes: number, nowMs: number): T[] {
+  let excess = entries.reduce((total, { bytes }) => total + bytes, 0) - maxBytes
+  const used = new Map<string, number>()
+  for (const { tenant, bytes } of entries) used.set(tenant, (used.get(tenant) ?? 0) + bytes)
+  const usedBy = ({ tenant }: T) => used.get(tenant) ?? 0
+  const isOld = ({ usedAtMs }: T) => usedAtMs < nowMs - protectedMs
+  const remaining = entries.filter(({ isInUse }) => !isInUse).toSorted((a, b) => a.usedAtMs - b.usedAtMs)
+  const evicted: T[] = []
+  while (excess > 0 && remaining.length > 0) {
+    const next = remaining.find(isOld) ?? remaining.reduce((most, entry) => (usedBy(entry) > usedBy(most) ? entry : most))
+    remaining.splice(remaining.indexOf(next), 1)
+    evicted.push(next)
+    excess -= next.bytes
+    used.set(next.tenant, usedBy(next) - next.bytes)
+  }
+  return evicted
+}
