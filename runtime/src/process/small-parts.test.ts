@@ -57,6 +57,33 @@ describe('parts of the process driver', () => {
     expect(() => uidFor(file, 'three')).toThrow('is damaged')
   })
 
+  test('processes that allocate from one file at the same time never get the same uid', async () => {
+    const file = join(dir, 'uids.json')
+    const count = 100
+    // Each process waits for the start file, so that all allocate at the same time.
+    const source = `
+      const { existsSync } = await import('node:fs')
+      const { uidFor } = await import(${JSON.stringify(join(import.meta.dirname, 'uids.ts'))})
+      const [file, name] = process.argv.slice(1)
+      console.log('ready')
+      while (!existsSync(file + '.start')) await new Promise((done) => setTimeout(done, 1))
+      const uids = Array.from({ length: ${count} }, (_, n) => uidFor(file, name + n))
+      console.log(JSON.stringify(uids))`
+    const processes = ['a', 'b', 'c'].map((name) => {
+      const child = spawn(process.execPath, ['--input-type=module', '-e', source, file, name], { stdio: ['ignore', 'pipe', 'inherit'] })
+      let output = ''
+      child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
+      return { child, ready: once(child.stdout, 'data'), ended: once(child, 'close').then(() => output) }
+    })
+    await Promise.all(processes.map(({ ready }) => ready))
+    writeFileSync(`${file}.start`, '')
+    const outputs = await Promise.all(processes.map(({ ended }) => ended))
+    const uids = outputs.flatMap((output) => JSON.parse(output.split('\n')[1] ?? '') as number[])
+    expect(uids).toHaveLength(3 * count)
+    expect(new Set(uids).size).toBe(3 * count)
+    expect(Object.values(JSON.parse(readFileSync(file, 'utf8')) as Record<string, number>).toSorted()).toEqual(uids.toSorted())
+  })
+
   test('the socket directory of a server is removed without affecting others', () => {
     const [firstSockets, secondSockets] = [new Sockets({ label: 'test-first' }), new Sockets({ label: 'test-second' })]
     firstSockets.clear()
