@@ -1,9 +1,12 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { waitForDeployment } from '../support/deploy.ts'
 import { addOrg, type Org } from '../support/org.ts'
-import { postmasterOf } from '../support/postgres.ts'
+import { findPostmaster, postmasterOf, type Cluster } from '../support/postgres.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
-import { deploySimulated } from '../support/simulated-squid.ts'
+import { deploySimulated, requestSimulatedDeploy } from '../support/simulated-squid.ts'
 import { until } from '../support/until.ts'
 
 let shoal: Shoal
@@ -42,7 +45,7 @@ test('the server stays ready and its API responds while the Postgres of squids c
   const controlPlane = postmasterOf(shoal.dataDir)
   const countOf = (text: string) => shoal.output().match(new RegExp(`postgres-squids ${text}`, 'g'))?.length ?? 0
   const watch = watchServer()
-  // After the third crash within a minute, the server waits for a minute before it restarts this Postgres.
+  // The server waits longer and longer before it restarts this Postgres.
   for (let crashes = 1; crashes <= 3; crashes++) {
     process.kill(postmasterOf(shoal.dataDir, 'postgres-squids'), 'SIGKILL')
     await until(() => countOf('stopped unexpectedly') === crashes, `the server notices crash ${crashes}`)
@@ -58,4 +61,68 @@ test('the server stays ready and its API responds while the Postgres of squids c
   expect(await watch.stop()).toEqual(['ready 200, 1 squids'])
   expect(postmasterOf(shoal.dataDir)).toBe(controlPlane)
   expect(shoal.output()).not.toContain('times within a minute')
+})
+
+/** Stops a cluster while no server runs, and makes its configuration invalid. Returns a function that restores it. */
+async function breakConfiguration(cluster: Cluster): Promise<() => void> {
+  const postmaster = findPostmaster(shoal.dataDir, cluster)
+  if (postmaster !== null) process.kill(postmaster, 'SIGINT')
+  await until(() => findPostmaster(shoal.dataDir, cluster) === null, 'Postgres has stopped')
+  const file = join(shoal.dataDir, cluster, 'data/postgresql.conf')
+  const valid = readFileSync(file, 'utf8')
+  writeFileSync(file, `${valid}\nport = = 1\n`)
+  return () => writeFileSync(file, valid)
+}
+
+const waiting = 'The Postgres of squids does not respond. The deployment continues when it does.'
+type Ready = { status: string; facts: { squidsPostgres: string } }
+
+test('if the Postgres of squids cannot start, the server starts, says so, and continues what waits for it when the cause is removed', async () => {
+  await shoal.kill()
+  const restore = await breakConfiguration('postgres-squids')
+  await shoal.start()
+  const ready = async () => (await (await fetch(`${shoal.url}/readyz`)).json()) as Ready
+  expect(await ready()).toMatchObject({ status: 'ok', facts: { squidsPostgres: 'does not respond' } })
+  expect((await fetch(shoal.url)).status).toBe(200)
+  expect(await org.api.squids.list({ params: { code: org.org } })).toHaveLength(1)
+  expect(shoal.output()).toMatch(
+    /The embedded Postgres in \S+postgres-squids did not start: configuration file \S+ contains errors/,
+  )
+  const doctor = await shoal.cli('doctor').catch((error: { stdout: string }) => JSON.parse(error.stdout) as unknown)
+  expect(doctor).toMatchObject({
+    checks: expect.arrayContaining([
+      expect.objectContaining({
+        name: 'Postgres of squids',
+        status: 'failed',
+        finding: 'embedded, and does not run although a server does',
+      }),
+    ]),
+  })
+
+  const id = await requestSimulatedDeploy({ shoal, ...org }, { name: 'squid', slot: 'v2' })
+  const params = { code: org.org, id: String(id) }
+  await until(
+    async () => (await org.api.deployments.get({ params })).logs.some(({ message }) => message.includes(waiting)),
+    'the deployment says what it waits for',
+  )
+  const attempts = () => shoal.output().match(/postgres-squids could not be restarted: /g)?.length ?? 0
+  await until(() => attempts() >= 3, 'the server tries to start it repeatedly')
+  expect(attempts()).toBeLessThan(10)
+  restore()
+  expect(await waitForDeployment({ api: org.api, org: org.org }, id)).toMatchObject({ status: 'OK', failed: 'NO' })
+  await until(async () => (await ready()).facts.squidsPostgres === 'ok', 'the server reports that it runs')
+})
+
+test('if the Postgres of the control plane cannot start, the server exits with one sentence', async () => {
+  await shoal.kill()
+  const restore = await breakConfiguration('postgres')
+  const before = shoal.output().length
+  await expect(shoal.start()).rejects.toThrow('The server did not start')
+  const output = shoal.output().slice(before)
+  expect(output).toMatch(
+    /^The embedded Postgres in \S+\/postgres did not start: configuration file \S+ contains errors \(\S+postgres\.log\)$/m,
+  )
+  expect(output).not.toContain('    at ')
+  restore()
+  await shoal.start()
 })

@@ -46,17 +46,19 @@ export { relocateImages } from './backup/relocate-images.ts'
 export { stateEntries, type StateSummary } from './backup/state-entries.ts'
 export type { TarEntry } from './backup/tar-stream.ts'
 export { unpackBackup } from './backup/unpack-backup.ts'
+export { portTakenByOther } from './postgres/create-cluster.ts'
 export {
+  describeStopped,
+  PostgresStartError,
   startEmbeddedPostgres,
-  portTakenByOther,
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
 } from './postgres/embedded-postgres.ts'
 export { shareCpuAmongDatabases } from './postgres/database-cgroups.ts'
 export { watchMemory } from './postgres/memory-watch.ts'
 export { tenantLimits } from './postgres/postgres-limits.ts'
-export { needsSplit, splitCluster } from './postgres/split-cluster.ts'
-export { watchEmbeddedPostgres, PostgresCrashLoopError } from './postgres/watched-postgres.ts'
+export { markSeparate, needsSplit, splitCluster } from './postgres/split-cluster.ts'
+export { watchEmbeddedPostgres, PostgresCrashLoopError, type WatchOptions } from './postgres/watched-postgres.ts'
 export { embeddedPostgresMajor, runningPort } from './postgres/postgres-program.ts'
 export { recoverCluster } from './postgres/restored-cluster.ts'
 export { tryFileLock, waitForFileLock, type FileLock } from './file-lock.ts'

@@ -1,4 +1,4 @@
-import { PostgresCrashLoopError } from '@shoal/runtime'
+import { PostgresCrashLoopError, PostgresStartError } from '@shoal/runtime'
 import type { App, WorkerApp } from './app.ts'
 import { ArtifactsUnavailable } from './artifacts/artifact-store.ts'
 import { trustAuthorities } from './config/ca-file.ts'
@@ -189,6 +189,7 @@ const operatorErrors = [
   InstallationMoved,
   WrongLogsDatabase,
   PostgresCrashLoopError,
+  PostgresStartError,
 ]
 
 /** Describes an error to the operator, with a stack trace only if the error is a defect of Shoal. */

@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto'
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { waitForFileLock } from '../file-lock.ts'
 import { makeTraversable } from '../process/container-record.ts'
+import { addressOf, createCluster, portTakenByOther, preferredPort, type ClusterAddress } from './create-cluster.ts'
 import { endOrphans } from './orphans.ts'
 import { clusterOwner, accessibleBinaries, run, runningPort, superuser } from './postgres-program.ts'
 import { linkOfferedExtensions } from './offered-extensions.ts'
@@ -35,14 +34,37 @@ export type EmbeddedPostgres = {
   stop: () => Promise<void>
 }
 
+/** Postgres does not start. The message is one sentence for the operator, with the reason from its log. */
+export class PostgresStartError extends Error {
+  override name = 'PostgresStartError'
+}
+
 /**
  * Starts the Postgres of the npm package on loopback, with a password. It continues when the server is killed, and the next start adopts it.
- * @throws Error with the end of the Postgres log when Postgres does not start
+ * @throws PostgresStartError when Postgres does not start
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
-  // The user that runs Postgres may traverse the directory but not list it.
-  makeTraversable(options.dir)
-  return await withStartLock(options.dir, () => open(options))
+  try {
+    // The user that runs Postgres may traverse the directory but not list it.
+    makeTraversable(options.dir)
+    return await withStartLock(options.dir, () => open(options))
+  } catch (error) {
+    if (error instanceof PostgresStartError) throw error
+    throw startError(options.dir, (error as Error).message, error)
+  }
+}
+
+const startError = (dir: string, reason: string, cause: unknown) =>
+  new PostgresStartError(`The embedded Postgres in ${dir} did not start: ${reason.trim().split('\n')[0]}`, { cause })
+
+/**
+ * Returns a cluster that did not start, with the address that it will have. `options.address` of `restartEmbeddedPostgres` is this address.
+ */
+export async function describeStopped(
+  options: EmbeddedPostgresOptions,
+): Promise<{ postgres: EmbeddedPostgres; address: ClusterAddress }> {
+  const address = await addressOf(options.dir)
+  return { postgres: present(options, address, false), address }
 }
 
 /** Long enough for Postgres to recover. */
@@ -64,24 +86,37 @@ async function open(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres>
   const binaries = accessibleBinaries(options.dir)
   const dataDir = join(options.dir, 'data')
   const existingPort = runningPort(dataDir)
-  const password = await ensureCluster(options.dir, binaries, owner)
+  const password = await createCluster(options.dir, binaries, owner)
   if (existingPort === null) await cleanUpCrashed(dataDir)
   const port = existingPort ?? (await startServer(options, binaries, owner))
+  return present(options, { port, password }, existingPort !== null)
+}
+
+function present(
+  options: EmbeddedPostgresOptions,
+  { port, password }: ClusterAddress,
+  wasRunning: boolean,
+): EmbeddedPostgres {
+  const dataDir = join(options.dir, 'data')
   const stopNow = async () => {
     if (runningPort(dataDir) !== null)
-      await run(join(binaries, 'bin/pg_ctl'), ['stop', '-D', dataDir, '-m', 'fast', '-w', '-t', '60'], owner)
+      await run(
+        join(accessibleBinaries(options.dir), 'bin/pg_ctl'),
+        ['stop', '-D', dataDir, '-m', 'fast', '-w', '-t', '60'],
+        clusterOwner(),
+      )
     // A later start removes a cgroup that remains.
     if (options.limits) await removeCgroup(options.dir).catch(() => undefined)
   }
-  const stop = () => withStartLock(options.dir, stopNow)
   return {
     host: '127.0.0.1',
     port,
     user: superuser,
     password,
     url: (database) => `postgres://${superuser}:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`,
-    wasRunning: existingPort !== null,
-    stop,
+    wasRunning,
+    // A cluster that was never created has no lock.
+    stop: async () => (existsSync(dataDir) ? await withStartLock(options.dir, stopNow) : undefined),
   }
 }
 
@@ -96,56 +131,27 @@ export async function cleanUpCrashed(dataDir: string): Promise<void> {
 }
 
 /**
- * Restarts a crashed cluster at its previous port.
+ * Restarts a cluster that crashed, or starts one that did not start before, at the same address.
+ * @param address from `describeStopped`, for a cluster that may not have recorded one
  * @throws Error when Postgres does not start, or another program uses the port
  */
-export async function restartEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<void> {
+export async function restartEmbeddedPostgres(
+  options: EmbeddedPostgresOptions,
+  address?: ClusterAddress,
+): Promise<void> {
+  makeTraversable(options.dir)
   await withStartLock(options.dir, async () => {
     const dataDir = join(options.dir, 'data')
     if (runningPort(dataDir) !== null) return
+    const [owner, binaries] = [clusterOwner(), accessibleBinaries(options.dir)]
+    const password = await createCluster(options.dir, binaries, owner, address)
     await cleanUpCrashed(dataDir)
     const portInUse = await portTakenByOther(options.dir)
     if (portInUse !== null) throw new Error(`Another program uses its port, ${portInUse}`)
-    await startServer(options, accessibleBinaries(options.dir), clusterOwner())
+    const port = await startServer(options, binaries, owner, address)
+    if (address && (port !== address.port || password !== address.password))
+      throw new Error('It has another port or password than Shoal read at its start: restart Shoal')
   })
-}
-
-/** Creates the cluster if needed; resolves with the superuser's password. */
-async function ensureCluster(dir: string, binaries: string, owner: SystemUser | null): Promise<string> {
-  const passwordFile = join(dir, 'password')
-  const dataDir = join(dir, 'data')
-  if (existsSync(join(dataDir, 'PG_VERSION')) && existsSync(passwordFile))
-    return readFileSync(passwordFile, 'utf8').trim()
-  rmSync(dataDir, { recursive: true, force: true })
-  const staging = `${dataDir}.part`
-  rmSync(staging, { recursive: true, force: true })
-  mkdirSync(staging, { mode: 0o700 })
-  const password = randomBytes(24).toString('base64url')
-  const pwfile = join(staging, '..', 'pwfile')
-  writeFileSync(pwfile, password, { mode: 0o600 })
-  if (owner) {
-    chownSync(staging, owner.uid, owner.gid)
-    chownSync(pwfile, owner.uid, owner.gid)
-  }
-  const flags = [
-    '-D',
-    staging,
-    '-U',
-    superuser,
-    '--pwfile',
-    pwfile,
-    '-A',
-    'scram-sha-256',
-    '-E',
-    'UTF8',
-    '--locale=C',
-    '--no-sync',
-  ]
-  await run(join(binaries, 'bin/initdb'), flags, owner)
-  rmSync(pwfile)
-  writeFileSync(passwordFile, `${password}\n`, { mode: 0o600 })
-  renameSync(staging, dataDir)
-  return password
 }
 
 /** Settings that limit what tenants can write to the disk outside their databases. */
@@ -160,9 +166,10 @@ async function startServer(
   options: EmbeddedPostgresOptions,
   binaries: string,
   owner: SystemUser | null,
+  address?: ClusterAddress,
 ): Promise<number> {
   const dataDir = join(options.dir, 'data')
-  const port = await preferredPort(join(options.dir, 'port'))
+  const port = await preferredPort(options.dir, address)
   const settings = {
     listen_addresses: '127.0.0.1',
     port: String(port),
@@ -179,6 +186,7 @@ async function startServer(
   }
   const args = Object.entries(settings).map(([key, value]) => `-c ${key}=${value === '' ? "''" : value}`)
   const log = join(options.dir, 'data', 'postgres.log')
+  const logStart = existsSync(log) ? statSync(log).size : 0
   try {
     const start = ['start', '-D', dataDir, '-l', log, '-w', '-t', '60', '-o', args.join(' ')]
     await run(...withAddressSpaceLimit(options.limits, join(binaries, 'bin/pg_ctl'), start), owner)
@@ -187,37 +195,14 @@ async function startServer(
       moveToCgroup(options.dir, dataDir, options.limits)
     }
   } catch (error) {
-    const tail = existsSync(log) ? readFileSync(log, 'utf8').split('\n').slice(-12).join('\n') : ''
-    throw new Error(`The embedded Postgres did not start. The end of ${log}:\n${tail}`, { cause: error })
+    throw startError(options.dir, `${reasonIn(log, logStart) ?? (error as Error).message} (${log})`, error)
   }
   return port
 }
 
-/** Resolves with the previous port of the cluster if another program now uses it; null when the port is free. */
-export async function portTakenByOther(dir: string): Promise<number | null> {
-  const file = join(dir, 'port')
-  const port = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
-  return await freePort(port).then(
-    () => null,
-    () => port,
-  )
+/** Returns the last problem that a cluster which did not start has logged, which is about its files and settings; null without one. */
+function reasonIn(log: string, logStart: number): string | null {
+  const lines = existsSync(log) ? readFileSync(log).subarray(logStart).toString().split('\n') : []
+  const problem = lines.findLast((line) => /\b(FATAL|PANIC):/.test(line))
+  return problem?.replace(/^.*?\b(?:FATAL|PANIC): +/, '') ?? null
 }
-
-/** Resolves with the previous port if it is free, so that existing URLs stay valid; otherwise with a new one. */
-async function preferredPort(file: string): Promise<number> {
-  const previous = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
-  const port = await freePort(previous).catch(() => freePort(0))
-  rmSync(file, { force: true })
-  writeFileSync(file, String(port), { mode: 0o600 })
-  return port
-}
-
-const freePort = (port: number) =>
-  new Promise<number>((done, fail) => {
-    const probe = createServer()
-    probe.once('error', fail)
-    probe.listen(port, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => (typeof address === 'object' && address ? done(address.port) : fail(new Error('no port'))))
-    })
-  })

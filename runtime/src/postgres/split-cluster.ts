@@ -47,9 +47,26 @@ export type SplitOptions = {
 
 const planFile = 'split.json'
 
-/** Whether a split is needed: `from` exists without `to`, or an earlier split was not completed. */
+/** A file in the directory of a cluster that never contained anything to split off. */
+const separateFile = 'squids-are-separate'
+
+/** Whether a cluster exists in a directory. */
+const exists = (dir: string): boolean => existsSync(join(dir, 'data/PG_VERSION'))
+
+/** Whether a split is needed: `from` exists without `to` and is not marked as separate, or an earlier split was not completed. */
 export const needsSplit = ({ from, to }: Pick<SplitOptions, 'from' | 'to'>): boolean =>
-  (existsSync(join(from, 'data/PG_VERSION')) && !existsSync(join(to, 'data'))) || existsSync(join(to, planFile))
+  (exists(from) && !existsSync(join(to, 'data')) && !existsSync(join(from, separateFile))) ||
+  existsSync(join(to, planFile))
+
+/**
+ * Marks a cluster that does not exist yet, so that it needs no split even if the other cluster cannot be created. Does nothing if it
+ * exists.
+ */
+export function markSeparate(dir: string): void {
+  if (exists(dir)) return
+  mkdirSync(dir, { recursive: true })
+  writeFileSync(join(dir, separateFile), '')
+}
 
 /**
  * Splits a cluster in two: copies it, then drops from each copy the databases and roles of the other. Files of databases are linked

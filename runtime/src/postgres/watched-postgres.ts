@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { ClusterAddress } from './create-cluster.ts'
 import { restartEmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded-postgres.ts'
 import { runningPort } from './postgres-program.ts'
 
@@ -12,36 +13,43 @@ export class PostgresCrashLoopError extends Error {
 /** The options of `startEmbeddedPostgres`, and callbacks. */
 export type WatchOptions = EmbeddedPostgresOptions & {
   log: (message: string) => void
-  /** Called once when Postgres crashes repeatedly; it is then no longer watched. Null: it is restarted every minute. */
+  /** Called once when Postgres crashes repeatedly; it is then no longer watched. Null: it is restarted with longer and longer delays. */
   onCrashLoop: ((error: PostgresCrashLoopError) => void) | null
+  /** Set if Postgres did not start at all: why, and the address at which to start it. */
+  notStarted?: { reason: string; address: ClusterAddress } | undefined
 }
 
 const pollMs = 500
 const maxFailures = 3
 const failureWindowMs = 60_000
-/** Delay before each restart after `maxFailures` failures, without `onCrashLoop`. */
-const retryMs = 60_000
+/** Without `onCrashLoop`, the delay before a restart doubles with each failure, from the first of these to the second. */
+const retryMs = { first: 1000, max: 60_000 }
 
 /**
  * Restarts the embedded Postgres when it has crashed. It polls, since Postgres outlives the server and is not its child. A stopped
  * (SIGSTOP) or busy Postgres has not crashed. Several processes may watch the same one.
  * @returns a function that stops watching; call it before stopping Postgres on purpose
  */
-export function watchEmbeddedPostgres({ log, onCrashLoop, ...options }: WatchOptions): () => Promise<void> {
+export function watchEmbeddedPostgres({ log, onCrashLoop, notStarted, ...options }: WatchOptions): () => Promise<void> {
   const closing = new AbortController()
   const dataDir = join(options.dir, 'data')
+  const wait = (ms: number) => pause(ms, undefined, { signal: closing.signal }).catch(() => undefined)
   let failures: number[] = []
+  let delayMs = 0
 
-  /** Logs and counts a failure. Resolves to false when Postgres should not be restarted. */
+  /** Logs and counts a failure. Resolves after the delay before the restart; to false when Postgres should not be restarted. */
   const recordFailure = async (event: string): Promise<boolean> => {
     const nowMs = performance.now()
+    const sinceLastMs = nowMs - (failures.at(-1) ?? -Infinity)
     failures = [...failures.filter((failedAtMs) => failedAtMs > nowMs - failureWindowMs), nowMs]
     log(`${event} The end of its log:\n${endOfLog(dataDir)}`)
-    if (failures.length < maxFailures) return true
     if (!onCrashLoop) {
-      await pause(retryMs, undefined, { signal: closing.signal }).catch(() => undefined)
+      const isFirst = sinceLastMs > delayMs + failureWindowMs
+      delayMs = isFirst ? 0 : Math.min(retryMs.max, Math.max(retryMs.first, 2 * delayMs))
+      await wait(delayMs)
       return true
     }
+    if (failures.length < maxFailures) return true
     onCrashLoop(
       new PostgresCrashLoopError(
         `The embedded Postgres in ${options.dir} ended or did not start ${maxFailures} times within a minute, so Shoal stops. The end of ${logFile(dataDir)}:\n${endOfLog(dataDir)}`,
@@ -50,25 +58,28 @@ export function watchEmbeddedPostgres({ log, onCrashLoop, ...options }: WatchOpt
     return false
   }
 
+  /** Restarts Postgres until it runs. Resolves to false when it should not be restarted. */
+  const restart = async (event: string): Promise<boolean> => {
+    for (let failure: string | null = event; failure !== null; ) {
+      if (!(await recordFailure(failure))) return false
+      if (closing.signal.aborted) return false
+      failure = await restartEmbeddedPostgres(options, notStarted?.address).then(
+        () => null,
+        (error: Error) => `The embedded Postgres in ${options.dir} could not be restarted: ${error.message}.`,
+      )
+    }
+    log(`The embedded Postgres in ${options.dir} was restarted.`)
+    return true
+  }
+
   const watch = async () => {
+    if (notStarted && !(await restart(`${notStarted.reason}. Shoal tries to start it again.`))) return
     while (!closing.signal.aborted) {
-      await pause(pollMs, undefined, { signal: closing.signal }).catch(() => undefined)
+      await wait(pollMs)
       truncateLog(dataDir)
       if (closing.signal.aborted || runningPort(dataDir) !== null) continue
-      if (
-        !(await recordFailure(`The embedded Postgres in ${options.dir} stopped unexpectedly and is being restarted.`))
-      )
+      if (!(await restart(`The embedded Postgres in ${options.dir} stopped unexpectedly and is being restarted.`)))
         return
-      if (closing.signal.aborted) return
-      const problem = await restartEmbeddedPostgres(options).then(
-        () => null,
-        (error: unknown) => error as Error,
-      )
-      if (!problem) log(`The embedded Postgres in ${options.dir} was restarted.`)
-      else {
-        const reason = problem.message.split('. ')[0]
-        if (!(await recordFailure(`The embedded Postgres in ${options.dir} could not be restarted: ${reason}.`))) return
-      }
     }
   }
   const watching = watch()

@@ -18,7 +18,7 @@ export type Readiness = {
   facts: Record<string, string | number | null | CertificateFact[]>
 }
 
-export type ReadinessApp = Pick<App, 'config' | 'clock' | 'database' | 'partStates' | 'draining'>
+export type ReadinessApp = Pick<App, 'config' | 'clock' | 'database' | 'databaseHosts' | 'partStates' | 'draining'>
 
 /** Short enough to respond within two seconds even if a check hangs. */
 const checkTimeoutMs = 1_800
@@ -40,10 +40,11 @@ export function readiness(app: ReadinessApp): Promise<Readiness> {
 }
 
 async function checkNow(app: ReadinessApp): Promise<Readiness> {
-  const [database, disk, logsDatabase] = await Promise.all([
+  const [database, disk, logsDatabase, squidsPostgres] = await Promise.all([
     withTimeout(queryDatabase(app.database.url), 'does not respond'),
     withTimeout(readDisk(app.config.dataDir), null),
     checkLogsDatabase(app.config.SHOAL_LOGS_DATABASE_URL),
+    checkSquidsPostgres(app),
   ])
   const worker = app.partStates?.worker?.()
   const gateway = app.partStates?.gateway?.()
@@ -61,6 +62,7 @@ async function checkNow(app: ReadinessApp): Promise<Readiness> {
     lastBackupSecondsAgo: secondsSince(app, readLastBackup(app.config.dataDir)),
   }
   if (logsDatabase !== null) facts['logsDatabase'] = logsDatabase
+  if (squidsPostgres !== null) facts['squidsPostgres'] = squidsPostgres
   if (worker) {
     facts['worker'] = worker.state.role
     facts['lastObservationSecondsAgo'] = toSeconds(worker.observationAgeMs)
@@ -79,6 +81,22 @@ const queryDatabase = async (url: string) => ((await canQuery(url, checkTimeoutM
 /** The database of logs is not a check: without it, squids and everything else in the console work. */
 const checkLogsDatabase = async (url: string | undefined): Promise<string | null> =>
   url === undefined ? null : await withTimeout(queryDatabase(url), 'does not respond')
+
+/**
+ * The Postgres of squids is not a check, since without it the console and the API work. Returns null if squids use the Postgres of the
+ * control plane.
+ */
+async function checkSquidsPostgres({ database, databaseHosts }: ReadinessApp): Promise<string | null> {
+  const hosts = databaseHosts.all.filter(({ cluster }) => cluster !== database)
+  if (hosts.length === 0) return null
+  const problems = await Promise.all(
+    hosts.map(async ({ name, cluster }) => {
+      const state = await withTimeout(queryDatabase(cluster.url), 'does not respond')
+      return state === 'ok' ? [] : [hosts.length === 1 ? state : `${name} ${state}`]
+    }),
+  )
+  return problems.flat().join(', ') || 'ok'
+}
 
 const freeText = (disk: Disk) => `only ${(freeShare(disk) * 100).toFixed(1)} % is free`
 

@@ -1,5 +1,5 @@
 import { startEmbeddedPostgres } from '@shoal/runtime'
-import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
@@ -8,6 +8,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { loadConfig, type Config } from '../config/config.ts'
 import { connect, ensureDatabase } from '../db/database.ts'
 import { migrate } from '../db/migrate.ts'
+import { readiness } from '../health/readiness.ts'
 import { InstallationInUse, type InstallationLock } from '../installation/installation-lock.ts'
 import { readOverview } from '../modules/operators/index.ts'
 import { readStatistics } from '../modules/operators/statements-store.ts'
@@ -69,6 +70,64 @@ test('a new installation has two clusters, which both stop with the server', asy
   } finally {
     await close('stop')
   }
+  expect([isRunning('postgres'), isRunning('postgres-squids')]).toEqual([false, false])
+})
+
+const server: ServerProcess = {
+  installation: { release: () => {}, tryExclusive: async () => true } as InstallationLock,
+  draining: new AbortController().signal,
+  onFailure: () => {},
+}
+
+test.each([
+  {
+    cause: 'its configuration is invalid',
+    isNew: false,
+    breakIt: () => {
+      const file = join(folder, 'postgres-squids/data/postgresql.conf')
+      const valid = readFileSync(file, 'utf8')
+      writeFileSync(file, 'port = = 1')
+      return () => writeFileSync(file, valid)
+    },
+  },
+  {
+    cause: 'it cannot be created',
+    isNew: true,
+    breakIt: () => {
+      writeFileSync(join(folder, 'postgres-squids'), 'not a directory')
+      return () => rmSync(join(folder, 'postgres-squids'))
+    },
+  },
+])(
+  'if the Postgres of squids does not start because $cause, the server starts, and then starts it at the same address',
+  async ({ isNew, breakIt }) => {
+    if (!isNew) await (await openApp(config)).close('stop')
+    const mend = breakIt()
+    // A command works, too.
+    const command = await openApp(config)
+    await command.close('stop')
+    const { app, close } = await openApp(config, server)
+    try {
+      const { cluster } = app.databaseHosts.get('main')
+      expect((await app.database.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+      await expect(cluster.pool.query('select 1')).rejects.toThrow('The database is unavailable')
+      expect(await readiness(app)).toMatchObject({ isReady: true, facts: { squidsPostgres: 'does not respond' } })
+      mend()
+      await expect.poll(() => cluster.pool.query('select 1 as one').catch(() => null)).toMatchObject({ rows: [{ one: 1 }] })
+      await expect.poll(async () => (await readiness(app)).facts['squidsPostgres']).toBe('ok')
+    } finally {
+      await close('stop')
+    }
+    expect([isRunning('postgres'), isRunning('postgres-squids')]).toEqual([false, false])
+  },
+)
+
+test('if the Postgres of the control plane does not start, the error is one sentence with the reason', async () => {
+  await (await openApp(config)).close('stop')
+  writeFileSync(join(folder, 'postgres/data/postgresql.conf'), 'port = = 1')
+  await expect(openApp(config, server)).rejects.toThrow(
+    /^The embedded Postgres in \S+\/postgres did not start: configuration file \S+ contains errors \(\S+postgres\.log\)$/,
+  )
   expect([isRunning('postgres'), isRunning('postgres-squids')]).toEqual([false, false])
 })
 

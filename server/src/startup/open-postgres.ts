@@ -1,5 +1,8 @@
 import {
+  describeStopped,
+  markSeparate,
   needsSplit,
+  PostgresStartError,
   splitCluster,
   startEmbeddedPostgres,
   tenantLimits,
@@ -8,6 +11,7 @@ import {
   watchMemory,
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
+  type WatchOptions,
 } from '@shoal/runtime'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
@@ -68,9 +72,10 @@ export type OpenPostgres = {
 }
 
 /**
- * Starts or adopts the embedded clusters, and restarts them if they crash while a server runs. Moves the databases of squids to their
+ * Starts or adopts the embedded clusters, and restarts them if they crash while a server runs. If the cluster of squids does not start,
+ * the server tries again until it does. Moves the databases of squids to their
  * own cluster if an earlier version of Shoal created them in the cluster of the control plane.
- * @throws InstallationInUse if the earlier version is still running
+ * @throws InstallationInUse if the earlier version is still running; PostgresStartError if the Postgres of the control plane does not start
  */
 export async function openPostgres(
   config: Config,
@@ -102,11 +107,14 @@ export async function openPostgres(
     if (stopped.length > 0) await stopIfUnused(config, { stop }, server?.installation)
   }
   const start = async (options: EmbeddedPostgresOptions, onCrashLoop: ((error: Error) => void) | null) => {
-    const postgres = await startEmbeddedPostgres(options)
+    const { postgres, notStarted } = await startOrDescribe(options)
     started.push(postgres)
-    if (!server) return postgres
+    if (!server) {
+      if (notStarted) log.warn(notStarted.reason)
+      return postgres
+    }
     const { dir, limits } = options
-    watches.push(watchEmbeddedPostgres({ ...options, log: (message) => log.error(message), onCrashLoop }))
+    watches.push(watchEmbeddedPostgres({ ...options, log: (message) => log.error(message), onCrashLoop, notStarted }))
     if (limits) {
       const warn = (message: string) => log.warn(message)
       watches.push(watchMemory({ dir, limits, log: warn }), shareCpuAmongDatabases({ dir, log: warn }))
@@ -115,7 +123,7 @@ export async function openPostgres(
   }
   const outcomes = await Promise.allSettled([
     start(controlPlane, server?.onFailure ?? null),
-    // Failures of this cluster must not stop the control plane, since squids may cause them.
+    // Failures of this cluster must not stop the control plane, not even at its start, since squids may cause them.
     squids ? start(squids, null) : null,
   ])
   try {
@@ -146,6 +154,7 @@ async function splitIfNeeded(
   log: Logger,
 ): Promise<void> {
   const paths = { from: controlPlane.dir, to: squids.dir }
+  markSeparate(controlPlane.dir)
   if (!needsSplit(paths)) return
   await splitCluster({
     ...paths,
@@ -158,6 +167,19 @@ async function splitIfNeeded(
       return await readClusterContents(url)
     },
   })
+}
+
+/** Starts a cluster. That of squids may fail to start: the result then has the address at which `watchEmbeddedPostgres` starts it later. */
+async function startOrDescribe(
+  options: EmbeddedPostgresOptions,
+): Promise<{ postgres: EmbeddedPostgres; notStarted?: NonNullable<WatchOptions['notStarted']> }> {
+  try {
+    return { postgres: await startEmbeddedPostgres(options) }
+  } catch (error) {
+    if (!options.isForTenants || !(error instanceof PostgresStartError)) throw error
+    const { postgres, address } = await describeStopped(options)
+    return { postgres, notStarted: { reason: error.message, address } }
+  }
 }
 
 /** Stops Postgres unless another process uses the installation. `installation`: the lock that this process holds, if any. */
