@@ -32,6 +32,12 @@ test.each([
   expect(otherLimitations).toEqual([])
 })
 
+test('with bubblewrap, as an ordinary user, the limitation is that all squids have one user', () => {
+  const [sentence, ...others] = findLimitations({ ...allFeatures, isRoot: false, hasUids: false })
+  expect(sentence).toMatch(/^All squids run as the user of the server/)
+  expect(others).toEqual([])
+})
+
 test('bubblewrap that is installed but does not work is reported with its own error', () => {
   const [sentence] = findLimitations({
     ...allFeatures,

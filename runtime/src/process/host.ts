@@ -213,11 +213,18 @@ function limitationsByPart(features: DetectedFeatures): Record<'limits' | 'sandb
       features.bwrap.status === 'usable'
         ? missingBwrapFeatures(features.bwrapFeatures)
         : [`${whyNoBwrap(features.bwrap)} ${consequenceWithoutBwrap(features.hasUids)}`],
-    users:
-      features.isRoot && !features.hasUids
-        ? ['Squids run as root: setpriv (util-linux) is missing or may not change users here.']
-        : [],
+    users: missingUsers(features),
   }
+}
+
+function missingUsers({ isRoot, hasUids, bwrap }: DetectedFeatures): HostLimitation[] {
+  if (hasUids) return []
+  if (isRoot) return ['Squids run as root: setpriv (util-linux) is missing or may not change users here.']
+  // Without bubblewrap, `consequenceWithoutBwrap` says more.
+  if (bwrap.status !== 'usable') return []
+  return [
+    'All squids run as the user of the server, because the server does not run as root: only bubblewrap separates them from the server and from each other.',
+  ]
 }
 
 function missingBwrapFeatures({ filterFile, limitsTmp }: BwrapFeatures): HostLimitation[] {
