@@ -1,11 +1,8 @@
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createServer } from 'node:http'
-import { type Host, prepareHost } from '../../runtime/src/process/host.ts'
-import { createProcessRuntime } from '../../runtime/src/process/process-driver.ts'
 import { runProgram } from '../../runtime/src/process/network/run-script.ts'
+import { type BenchHost, openBenchHost, printTime } from './support/bench-host.ts'
 import { compare } from './support/compare.ts'
 import { type Bench, type Result, atLeast, atMost, median } from './support/result.ts'
 
@@ -16,47 +13,10 @@ const names = Array.from({ length: networkCount }, (_, index) => `version ${inde
 const idleMs = 30_000
 const ratioRounds = 5
 
-/** A host and its runtime. Programs have their own networks or share the network of the host. `start`: see `openHost`. */
-type BenchHost = { host: Host; start: (id: string) => Promise<number>; end: () => Promise<void> }
-
-async function openHost(network: 'auto' | 'none', port: number): Promise<BenchHost> {
-  const dir = mkdtempSync(join(tmpdir(), 'network-'))
-  chmodSync(dir, 0o711)
-  const options = { stateDir: join(dir, 'state'), imagesDir: join(dir, 'images') }
-  const appDir = join(options.imagesDir, 'image/app')
-  mkdirSync(appDir, { recursive: true })
-  const nodeBinDir = dirname(process.execPath)
-  writeFileSync(join(appDir, '../image.json'), JSON.stringify({ nodeBinDir, toolchainBinDir: nodeBinDir, sdk: null }))
-  const targets = { squid: [{ host: '127.0.0.1', port }], build: [] }
-  const host = await prepareHost({ stateDir: options.stateDir, network, targets })
-  const runtime = createProcessRuntime({ ...options, host })
-  await runtime.start()
-  return {
-    host,
-    /** Starts a program, and resolves with the milliseconds from the request until the program runs. */
-    start: async (id) => {
-      const init = {
-        name: 'init',
-        command: ['date', '+%s%N'],
-        env: {},
-        resources: { cpuCores: 1, memoryBytes: 2 ** 28 },
-        restart: 'never' as const,
-        ports: [],
-        stopGraceMs: 1_000,
-      }
-      const requestedAt = performance.timeOrigin + performance.now()
-      await runtime.apply({ id, tenant: 'bench', version: 'bench', image: 'image', containers: [init] })
-      for (;;) {
-        const [line] = await runtime.tail(id, 'init', 1)
-        if (line) return await runtime.remove(id).then(() => Number(line) / 1e6 - requestedAt)
-        await delay(5)
-      }
-    },
-    end: async () => {
-      await runtime.close('stop')
-      rmSync(dir, { recursive: true, force: true })
-    },
-  }
+async function startOnce({ start, remove }: BenchHost, id: string): Promise<number> {
+  const ms = await start(id, printTime)
+  await remove(id)
+  return ms
 }
 
 async function* measureStart(own: BenchHost, shared: BenchHost): AsyncIterable<Result> {
@@ -64,7 +24,7 @@ async function* measureStart(own: BenchHost, shared: BenchHost): AsyncIterable<R
   for (let round = 0; round < startRounds; round++) {
     // The runtime needs this time to create another spare network. In practice, more time passes between two starts.
     await delay(3_000)
-    times.push([await own.start(`own ${round}`), await shared.start(`shared ${round}`)])
+    times.push([await startOnce(own, `own-${round}`), await startOnce(shared, `shared-${round}`)])
   }
   const difference = median(times.map(([own, shared]) => own - shared))
   yield atMost(20, 'network, added start of a first container', difference, 'ms')
@@ -139,7 +99,7 @@ export const bench: Bench = {
     const service = createServer((_, response) => response.end('x'.repeat(2_000)))
     await new Promise<void>((done) => service.listen(0, '127.0.0.1', done))
     const { port } = service.address() as { port: number }
-    const [own, shared] = [await openHost('auto', port), await openHost('none', port)]
+    const [own, shared] = [await openBenchHost('auto', [port]), await openBenchHost('none', [port])]
     try {
       if (own.host.network.kind !== 'namespace')
         throw new Error(`This machine cannot give each version its own network: ${own.host.limitations.join(' ')}`)
