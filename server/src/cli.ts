@@ -11,6 +11,7 @@ import {
   addToken,
   addUser,
   revokeCertificate,
+  resetUserPassword,
   setUserOperator,
   setOrgDiscount,
   setOrgBillingStatus,
@@ -40,7 +41,14 @@ const commands: Record<string, Command> = {
     options: ['email', 'name'],
     flags: ['password-stdin'],
     summary:
-      'create a user with a confirmed email and a playground; prints a generated password, unless --password-stdin reads one from standard input or asks for it',
+      'create a user with a confirmed email and a playground; prints a generated password, which the user must change within a week, unless --password-stdin reads one from standard input or asks for it',
+  },
+  'user reset-password': {
+    run: resetUserPassword,
+    options: ['email'],
+    positional: 'email',
+    summary:
+      'give a user a generated password, which the user must change within a week; ends the sessions and API tokens of the account',
   },
   'user set-operator': {
     run: setUserOperator,

@@ -1,7 +1,6 @@
 import { orgStatuses, tokenScopes } from '@shoal/contract'
-import { randomBytes } from 'node:crypto'
 import type { App } from '../app.ts'
-import { findConfirmedAccount, operatorAuth } from '../modules/auth/index.ts'
+import { findConfirmedAccount, generatePassword, operatorAuth, resetPassword } from '../modules/auth/index.ts'
 import { recordAudit } from '../modules/audit/index.ts'
 import { revocationReasons, revokeCertificateOf } from '../modules/certificates/index.ts'
 import { setDiscount, setStatus as setOrgStatus } from '../modules/billing/index.ts'
@@ -29,21 +28,37 @@ export type CliOptions = Record<'email' | 'name' | 'code' | 'status' | 'percent'
 }
 type Result = Promise<Record<string, unknown>>
 
-/** Creates a user. Returns `{id, email, playground: {code}}`, and the generated `password` without --password-stdin. */
+/**
+ * Creates a user. Returns `{id, email, playground: {code}}`, and without --password-stdin the generated `password` and when it expires.
+ */
 export async function addUser(app: App, { email, name, password }: CliOptions): Result {
-  const newPassword = password ?? randomBytes(12).toString('base64url')
+  const generated = password === undefined ? generatePassword(app) : null
   const user = await createUser(app, {
     email: email.toLowerCase(),
     fullName: name,
-    password: newPassword,
+    password: password ?? generated?.password ?? null,
+    generatedPasswordUntil: generated?.until ?? null,
     emailVerified: true,
   })
   return {
     id: user.id,
     email: user.email,
     playground: { code: user.playground.code },
-    ...(password === undefined ? { password: newPassword } : {}),
+    ...(generated && { password: generated.password, passwordExpiresAt: generated.until }),
   }
+}
+
+/** Gives a user a generated password, and ends all other credentials of the account. Returns `{email, password, passwordExpiresAt}`. */
+export async function resetUserPassword(app: App, { email }: CliOptions): Result {
+  const reset = await resetPassword(app, email.toLowerCase())
+  if (!reset) throw new Error(`There is no user ${email}. Create one with: user add --email ${email} --name <name>`)
+  await recordAudit(app.db, {
+    at: app.clock.now(),
+    action: 'cli.resetPassword',
+    userId: reset.userId,
+    subject: email.toLowerCase(),
+  })
+  return { email: email.toLowerCase(), password: reset.password, passwordExpiresAt: reset.until }
 }
 
 /** Opens the operator's console to a user, or closes it with --off. Returns `{email, isOperator}`. */

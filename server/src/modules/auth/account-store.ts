@@ -80,12 +80,18 @@ export async function setOperator(db: Db, email: string, isOperator: boolean): P
   return changed.length > 0
 }
 
-export async function setPasswordHash(db: Db, userId: number, passwordHash: string): Promise<void> {
-  await db.update(users).set({ passwordHash }).where(eq(users.id, userId))
+/** Sets a password. `generatedUntil`: when it expires, if the operator's command generated it. */
+export async function setPasswordHash(
+  db: Db,
+  userId: number,
+  passwordHash: string,
+  generatedUntil: Date | null = null,
+): Promise<void> {
+  await db.update(users).set({ passwordHash, generatedPasswordUntil: generatedUntil }).where(eq(users.id, userId))
 }
 
 export async function deletePassword(db: Db, userId: number): Promise<void> {
-  await db.update(users).set({ passwordHash: null }).where(eq(users.id, userId))
+  await db.update(users).set({ passwordHash: null, generatedPasswordUntil: null }).where(eq(users.id, userId))
 }
 
 /** Confirms the email of an account. Returns false when another account has already confirmed the same email. */

@@ -5,6 +5,7 @@ import { invalidField, refuse } from '../../errors.ts'
 import type { Db } from '../../db/database.ts'
 import type { Actor } from '../call.ts'
 import { getAccount } from './account-store.ts'
+import { requireValidPassword } from './generated-password.ts'
 import { verifyPassword } from './passwords.ts'
 import { savePasswordEntry } from './store.ts'
 
@@ -18,13 +19,15 @@ export function passwordUntil({ passwordAt }: Pick<Actor, 'passwordAt'>, now: Da
 /**
  * Checks the password of the caller and records in the session that it was entered now. Returns the time until which that counts
  * as recent.
- * @throws Refusal 400 for the field `password` if it is wrong; 405 if the account has no password
+ * @throws Refusal 400 for the field `password` if it is wrong; 405 if the account has no password, or an expired one
  */
 export async function enterPassword(app: App, actor: Actor, password: string): Promise<Date> {
-  const { passwordHash } = await getAccount(app.db, actor.userId)
+  const account = await getAccount(app.db, actor.userId)
+  const { passwordHash } = account
   if (passwordHash === null)
     throw refuse('NO_PASSWORD', 'Your account has no password yet. Sign out and use "Forgot password" to set one.')
   if (!(await verifyPassword(passwordHash, password))) throw invalidField('password', 'The password is wrong')
+  requireValidPassword(app, account)
   const now = app.clock.now()
   if (actor.sessionId) await savePasswordEntry(app.db, actor.sessionId, now)
   return new Date(now.getTime() + minutes(operatorPasswordMinutes))

@@ -3,6 +3,7 @@ import { refuse, Refusal } from '../../errors.ts'
 import type { Request } from '../call.ts'
 import { findConfirmedAccount, findUnconfirmedAccount, type Account } from './account-store.ts'
 import { findDeviceId, rememberDevice } from './devices.ts'
+import { requireValidPassword } from './generated-password.ts'
 import { verifyPassword } from './passwords.ts'
 import { startSession } from './sessions.ts'
 import { consumeAttempt, trustAddress } from './sign-in-attempts.ts'
@@ -10,7 +11,7 @@ import { consumeAttempt, trustAddress } from './sign-in-attempts.ts'
 /**
  * Returns the account with this email and password. Counts only failures. Always verifies two passwords, using dummy hashes if necessary,
  * so that the response time does not reveal accounts (docs/decisions/0006-no-account-enumeration.md).
- * @throws Refusal 401 with spec 8's text when email or password is wrong; 405 if the account is disabled; 429 after too many failures
+ * @throws Refusal 401 with spec 8's text when email or password is wrong; 405 if the account is disabled or the password expired; 429 after too many failures
  */
 export async function checkPassword(
   app: App,
@@ -29,6 +30,7 @@ export async function checkPassword(
   if (!user) throw new Refusal(401, 'WRONG_CREDENTIALS', 'Wrong email and/or password')
   await refund()
   requireEnabled(user)
+  requireValidPassword(app, user)
   return user
 }
 

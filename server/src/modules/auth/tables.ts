@@ -34,6 +34,8 @@ export const users = pgTable(
     fullName: text().notNull(),
     /** Argon2id; null for users who only sign in with a provider. */
     passwordHash: text(),
+    /** Set while the password is one that `shoal user` generated: it is then valid until this time. */
+    generatedPasswordUntil: time(),
     emailVerified: boolean().notNull().default(false),
     /**
      * When the user proved access to the mailbox: by opening an emailed link in a session of the account, by a recovery, or through a

@@ -11,6 +11,8 @@ export type NewUser = {
   fullName: string
   /** Null for users who only sign in with a provider. */
   password: string | null
+  /** When the password expires, if the operator's command generated it. */
+  generatedPasswordUntil?: Date | null
   emailVerified: boolean
   avatarUrl?: string | null
   policyAccepted?: boolean

@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto'
+import type { App } from '../../app.ts'
+import { days } from '../../clock.ts'
+import { refuse } from '../../errors.ts'
+import { findConfirmedAccount, setPasswordHash, type Account } from './account-store.ts'
+import { endCredentials } from './end-credentials.ts'
+import { hashPassword } from './passwords.ts'
+
+const lifetimeMs = days(7)
+
+/** Generates a password for a user, who must replace it before it expires, since the operator knows it. */
+export const generatePassword = ({ clock }: Pick<App, 'clock'>): { password: string; until: Date } => ({
+  password: randomBytes(16).toString('base64url'),
+  until: new Date(clock.now().getTime() + lifetimeMs),
+})
+
+/** @throws Refusal 405 if the operator's command generated the password too long ago */
+export function requireValidPassword(
+  { clock }: Pick<App, 'clock'>,
+  { generatedPasswordUntil: until }: Pick<Account, 'generatedPasswordUntil'>,
+): void {
+  if (until && until <= clock.now())
+    throw refuse(
+      'PASSWORD_EXPIRED',
+      'This generated password has expired. Choose your own with "Forgot password", or ask the operator for another one.',
+    )
+}
+
+/**
+ * Replaces the password of a confirmed account by a generated one, and revokes all its other credentials, as a recovery by email does.
+ * Returns null if there is no such account.
+ */
+export async function resetPassword(
+  app: App,
+  email: string,
+): Promise<{ userId: number; password: string; until: Date } | null> {
+  const account = await findConfirmedAccount(app.db, email)
+  if (!account) return null
+  const { password, until } = generatePassword(app)
+  const passwordHash = await hashPassword(password)
+  await app.db.transaction(async (tx) => {
+    await setPasswordHash(tx, account.id, passwordHash, until)
+    await endCredentials(tx, account.id, {})
+  })
+  return { userId: account.id, password, until }
+}
