@@ -40,18 +40,22 @@ await host.disks.close()
 if (host.cgroups) await removeCgroupBase(host.cgroups)
 console.log(JSON.stringify(host.report))`
 
-async function reportOf({ user, hidden = [], options = {} }: (typeof kinds)[number], stateDir: string): Promise<Report> {
-  const find = (program: string) => execFileSync('/bin/sh', ['-c', `readlink -f "$(command -v ${program})"`]).toString().trim()
+async function reportOf(
+  { user, hidden = [], options = {} }: (typeof kinds)[number],
+  stateDir: string,
+): Promise<Report> {
+  const find = (program: string) =>
+    execFileSync('/bin/sh', ['-c', `readlink -f "$(command -v ${program})"`])
+      .toString()
+      .trim()
   const hide = hidden.map((program) => `mount --bind /dev/null ${find(program)}`).join('\n')
   execFileSync('mkdir', ['-p', stateDir])
   user?.takeOver(stateDir)
-  const command = [
-    ...['unshare', '--mount', '/bin/sh', '-ec', `${hide}\nexec "$@"`, 'sh'],
-    ...(user?.prefix ?? []),
-    ...[process.execPath, '--input-type=module', '-e', detect, JSON.stringify({ stateDir, ...options })],
-  ]
+  const hiding = ['unshare', '--mount', '/bin/sh', '-ec', `${hide}\nexec "$@"`, 'sh']
+  const detecting = [process.execPath, '--input-type=module', '-e', detect, JSON.stringify({ stateDir, ...options })]
+  const [program = '', ...args] = [...hiding, ...(user?.prefix ?? []), ...detecting]
   const env = { ...process.env, HOME: stateDir, TMPDIR: stateDir }
-  const { stdout } = await promisify(execFile)(command[0] ?? '', command.slice(1), { env })
+  const { stdout } = await promisify(execFile)(program, args, { env })
   return JSON.parse(stdout) as Report
 }
 
@@ -59,7 +63,9 @@ async function reportOf({ user, hidden = [], options = {} }: (typeof kinds)[numb
 function documented(): Map<string, string[]> {
   const lines = readFileSync(join(repositoryRoot, 'docs/security.md'), 'utf8').split('\n')
   const start = lines.indexOf(`| what the server detects on | ${parts.join(' | ')} |`)
-  const rows = lines.slice(start + 2, lines.indexOf('', start)).map((line) => line.split('|').map((cell) => cell.trim()))
+  const rows = lines
+    .slice(start + 2, lines.indexOf('', start))
+    .map((line) => line.split('|').map((cell) => cell.trim()))
   return new Map(rows.map(([, name = '', ...cells]) => [name, cells.slice(0, parts.length)]))
 }
 

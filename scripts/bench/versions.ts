@@ -16,7 +16,7 @@ const sampleCount = 8
 const comparedStarts = 25
 /** The runtime needs this time to create another spare network. In practice, more time passes between two starts. */
 const pauseMs = 1_500
-const startsAtOnce = 4
+const maxConcurrentStarts = 4
 const listenPort = 47_001
 
 const names = Array.from({ length: versionCount }, (_, index) => `version-${index}`)
@@ -48,7 +48,7 @@ async function* startAll(own: BenchHost, shared: BenchHost): AsyncIterable<Resul
   const startNext = async () => {
     for (const name of remaining) await own.start(name, sampled.includes(name) ? listen : wait)
   }
-  await Promise.all(Array.from({ length: startsAtOnce }, startNext))
+  await Promise.all(Array.from({ length: maxConcurrentStarts }, startNext))
   const times: { own: number; shared: number }[] = []
   for (const name of names.slice(-comparedStarts)) {
     await delay(pauseMs)
@@ -118,7 +118,7 @@ async function removeAll(bench: BenchHost): Promise<void> {
   const removeNext = async () => {
     for (const name of remaining) await bench.remove(name)
   }
-  await Promise.all(Array.from({ length: startsAtOnce }, removeNext))
+  await Promise.all(Array.from({ length: maxConcurrentStarts }, removeNext))
 }
 
 export const bench: Bench = {

@@ -31,7 +31,7 @@ test('if all tenants use more than an equal share, each keeps one', () => {
   expect(['a', 'b', 'c', 'd'].map(kept)).toEqual([9, 9, 9, 9])
 })
 
-test('entries that were not used for a week are evicted first, whoever uses how much', () => {
+test('entries that were not used for a week are evicted first, even those of a tenant that uses little', () => {
   const entries = [entry('small/old', 10, 8 * day), entry('small/older', 10, 9 * day), entry('large/new', 90, 1)]
   expect(evicted(entries, 100)).toEqual(['small/older'])
   expect(evicted(entries, 90)).toEqual(['small/older', 'small/old'])

@@ -18,7 +18,8 @@ export function chooseEvicted<T extends EvictableEntry>(entries: readonly T[], m
   const remaining = entries.filter(({ isInUse }) => !isInUse).toSorted((a, b) => a.usedAtMs - b.usedAtMs)
   const evicted: T[] = []
   while (excess > 0 && remaining.length > 0) {
-    const next = remaining.find(isOld) ?? remaining.reduce((most, entry) => (usedBy(entry) > usedBy(most) ? entry : most))
+    const next =
+      remaining.find(isOld) ?? remaining.reduce((most, entry) => (usedBy(entry) > usedBy(most) ? entry : most))
     remaining.splice(remaining.indexOf(next), 1)
     evicted.push(next)
     excess -= next.bytes

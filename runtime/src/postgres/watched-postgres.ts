@@ -60,7 +60,7 @@ export function watchEmbeddedPostgres({ log, onCrashLoop, notStarted, ...options
 
   /** Restarts Postgres until it runs. Resolves to false when it should not be restarted. */
   const restart = async (event: string): Promise<boolean> => {
-    for (let failure: string | null = event; failure !== null; ) {
+    for (let failure: string | null = event; failure !== null;) {
       if (!(await recordFailure(failure))) return false
       if (closing.signal.aborted) return false
       failure = await restartEmbeddedPostgres(options, notStarted?.address).then(

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { prepareHost, findLimitations } from './host.ts'
+import { findLimitations } from './host-limitations.ts'
+import { prepareHost } from './host.ts'
 import { findWorkFolders } from './work-folder.ts'
 
 const allFeatures = {

@@ -4,13 +4,14 @@ import type { HostLimitation } from '../driver.ts'
 import { prepareCgroupBase } from './cgroup-base.ts'
 import type { CgroupBase } from './cgroup-files.ts'
 import type { Disks } from './disk/disks.ts'
+import { type Bwrap, limitationsByPart } from './host-limitations.ts'
 import type { HostPart, HostReport } from './host-report.ts'
 import { findDisks } from './disk/find-disks.ts'
 import { installationNumber } from './network/allocations.ts'
 import { type NetworkMode, findNetwork } from './network/find-network.ts'
 import { removeNetworks } from './network/namespaces.ts'
 import { type Network, type NetworkKind, type NetworkTargets, noTargets } from './network/network.ts'
-import { type BwrapFeatures, type BwrapState, type Sandbox, canDropTo, confine, findBwrap } from './sandbox.ts'
+import { type BwrapFeatures, type Sandbox, canDropTo, confine, findBwrap } from './sandbox.ts'
 import { shortHash } from './short-hash.ts'
 import { uidFor } from './uids.ts'
 import { type WorkFolders, findWorkFolders } from './work-folder.ts'
@@ -65,8 +66,6 @@ const defaults = {
 
 /** The uid of an unprivileged user, with which this process tests what programs may do. */
 const TEST_UID = 65_534
-
-type Bwrap = BwrapState | { status: 'off' }
 
 /** Detects the features of the host. All callers with the same state directory share its uids and cgroups. */
 export async function prepareHost(options: HostOptions): Promise<Host> {
@@ -187,68 +186,3 @@ async function allocateNumber(stateDir: string): Promise<{ number: number; probl
 
 /** Returns the mark of the isolated program `name`. It includes the label, since other servers on the host may use the same name. */
 export const programMark = (host: Pick<Host, 'label'>, name: string): string => `${host.label}/${name}`
-
-type DetectedFeatures = {
-  isRoot: boolean
-  hasUids: boolean
-  bwrap: Bwrap
-  bwrapFeatures: BwrapFeatures
-  hasCgroups: boolean
-}
-
-/** Returns the missing features of the host and their consequences, as sentences for operators. */
-export function findLimitations(features: DetectedFeatures): HostLimitation[] {
-  const { limits, sandbox, users } = limitationsByPart(features)
-  return [...limits, ...sandbox, ...users]
-}
-
-function limitationsByPart(features: DetectedFeatures): Record<'limits' | 'sandbox' | 'users', HostLimitation[]> {
-  return {
-    limits: features.hasCgroups
-      ? []
-      : [
-          'Memory and CPU limits of squids are not enforced: cgroups cannot be created on this host (only the JavaScript heap is limited).',
-        ],
-    sandbox:
-      features.bwrap.status === 'usable'
-        ? missingBwrapFeatures(features.bwrapFeatures)
-        : [`${whyNoBwrap(features.bwrap)} ${consequenceWithoutBwrap(features.hasUids)}`],
-    users: missingUsers(features),
-  }
-}
-
-function missingUsers({ isRoot, hasUids, bwrap }: DetectedFeatures): HostLimitation[] {
-  if (hasUids) return []
-  if (isRoot) return ['Squids run as root: setpriv (util-linux) is missing or may not change users here.']
-  // Without bubblewrap, `consequenceWithoutBwrap` says more.
-  if (bwrap.status !== 'usable') return []
-  return [
-    'All squids run as the user of the server, because the server does not run as root: only bubblewrap separates them from the server and from each other.',
-  ]
-}
-
-function missingBwrapFeatures({ filterFile, limitsTmp }: BwrapFeatures): HostLimitation[] {
-  return [
-    ...(filterFile === null
-      ? [
-          'Squids may use every system call of the kernel: it does not support filters (seccomp), or the machine is neither x86-64 nor arm64.',
-        ]
-      : []),
-    ...(limitsTmp
-      ? []
-      : [
-          'Only the memory limit of a squid bounds its files in /tmp: bubblewrap is older than 0.7, which can limit their size.',
-        ]),
-  ]
-}
-
-function whyNoBwrap(bwrap: Exclude<Bwrap, { status: 'usable' }>): string {
-  if (bwrap.status === 'off') return 'The sandbox is disabled (SHOAL_SANDBOX=none).'
-  if (bwrap.status === 'missing') return 'The package bubblewrap is not installed (apt-get install bubblewrap).'
-  return `bubblewrap is installed but does not work here: ${bwrap.reason.replace(/\.$/, '')}.`
-}
-
-const consequenceWithoutBwrap = (hasUids: boolean) =>
-  hasUids
-    ? 'Without it squids see all files of this host that every user may read, and the list of its processes.'
-    : 'Without it squids run as the same user as the server and can read its files, keys and the data of others: run only squids you trust, or start the server as root.'

@@ -1,6 +1,6 @@
 import { orgStatuses, tokenScopes } from '@shoal/contract'
 import type { App } from '../app.ts'
-import { findConfirmedAccount, generatePassword, operatorAuth, resetPassword } from '../modules/auth/index.ts'
+import { findConfirmedAccount, operatorAuth, passwords } from '../modules/auth/index.ts'
 import { recordAudit } from '../modules/audit/index.ts'
 import { revocationReasons, revokeCertificateOf } from '../modules/certificates/index.ts'
 import { setDiscount, setStatus as setOrgStatus } from '../modules/billing/index.ts'
@@ -32,7 +32,7 @@ type Result = Promise<Record<string, unknown>>
  * Creates a user. Returns `{id, email, playground: {code}}`, and without --password-stdin the generated `password` and when it expires.
  */
 export async function addUser(app: App, { email, name, password }: CliOptions): Result {
-  const generated = password === undefined ? generatePassword(app) : null
+  const generated = password === undefined ? passwords.generate(app) : null
   const user = await createUser(app, {
     email: email.toLowerCase(),
     fullName: name,
@@ -50,7 +50,7 @@ export async function addUser(app: App, { email, name, password }: CliOptions): 
 
 /** Gives a user a generated password, and ends all other credentials of the account. Returns `{email, password, passwordExpiresAt}`. */
 export async function resetUserPassword(app: App, { email }: CliOptions): Result {
-  const reset = await resetPassword(app, email.toLowerCase())
+  const reset = await passwords.reset(app, email.toLowerCase())
   if (!reset) throw new Error(`There is no user ${email}. Create one with: user add --email ${email} --name <name>`)
   await recordAudit(app.db, {
     at: app.clock.now(),

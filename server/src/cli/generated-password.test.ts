@@ -53,7 +53,7 @@ test('the operator can generate another password, which ends everything else tha
   await signIn('lost@example.com', password)
   t.clock.advance(days(7))
   await expect(signIn('lost@example.com', password)).rejects.toMatchObject(expired)
-  await expect(resetUserPassword(t.app, { email: 'nobody@example.com' } as CliOptions)).rejects.toThrow(
+  await expect(resetUserPassword(t.app, { email: 'unknown@example.com' } as CliOptions)).rejects.toThrow(
     'There is no user',
   )
 })

@@ -146,7 +146,9 @@ export const settings = {
     .int()
     .min(0)
     .default(10_000)
-    .describe('Size of the cache of installed dependencies; 0 disables it. When it is full, the organization that uses most loses its least recently used dependencies.'),
+    .describe(
+      'Size of the cache of installed dependencies; 0 disables it. When it is full, the organization that uses most loses its least recently used dependencies.',
+    ),
   SHOAL_IMAGES_KEPT: z.coerce
     .number()
     .int()

@@ -19,7 +19,9 @@ export const tlsSettings = {
     ),
   SHOAL_TLS_REDIRECT_PORT: port
     .default(80)
-    .describe('Port for HTTP, with SHOAL_TLS. It redirects browsers to HTTPS, refuses calls of the API, and responds to the authority’s challenges.'),
+    .describe(
+      'Port for HTTP, with SHOAL_TLS. It redirects browsers to HTTPS, refuses calls of the API, and responds to the authority’s challenges.',
+    ),
   SHOAL_TLS_HOST: z.string().optional().describe('Address that these two ports listen on. Unset: all.'),
   SHOAL_TLS_CERTIFICATE_FILE: z
     .string()

@@ -74,7 +74,7 @@ test('a new installation has two clusters, which both stop with the server', asy
 })
 
 const server: ServerProcess = {
-  installation: { release: () => {}, tryExclusive: async () => true } as InstallationLock,
+  installation: { release: () => {}, tryExclusive: async () => true },
   draining: new AbortController().signal,
   onFailure: () => {},
 }
@@ -113,7 +113,9 @@ test.each([
       await expect(cluster.pool.query('select 1')).rejects.toThrow('The database is unavailable')
       expect(await readiness(app)).toMatchObject({ isReady: true, facts: { squidsPostgres: 'does not respond' } })
       mend()
-      await expect.poll(() => cluster.pool.query('select 1 as one').catch(() => null)).toMatchObject({ rows: [{ one: 1 }] })
+      await expect
+        .poll(() => cluster.pool.query('select 1 as one').catch(() => null))
+        .toMatchObject({ rows: [{ one: 1 }] })
       await expect.poll(async () => (await readiness(app)).facts['squidsPostgres']).toBe('ok')
     } finally {
       await close('stop')

@@ -50,7 +50,11 @@ export function createRedirect(
 /** Responds with 405, since the public client prints the message of this status. */
 function refuseCall(res: ServerResponse, origin: string): void {
   const error = `Use ${origin}: this request was not encrypted. If it contained a token or password, replace that, since others may have read it.`
-  res.writeHead(405, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', connection: 'close' })
+  res.writeHead(405, {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': 'no-store',
+    connection: 'close',
+  })
   res.end(JSON.stringify({ error, code: 'HTTPS_NEEDED' }))
 }
 

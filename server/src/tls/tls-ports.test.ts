@@ -300,7 +300,10 @@ test('the HTTP port refuses calls and does not redirect them, because their toke
       path,
       405,
       undefined,
-      { error: expect.stringContaining(`Use https://${host}:${port}: this request was not encrypted.`), code: 'HTTPS_NEEDED' },
+      {
+        error: expect.stringContaining(`Use https://${host}:${port}: this request was not encrypted.`),
+        code: 'HTTPS_NEEDED',
+      },
     ])
   }
   for (const [host, path] of [

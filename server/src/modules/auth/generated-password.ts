@@ -9,7 +9,7 @@ import { hashPassword } from './passwords.ts'
 const lifetimeMs = days(7)
 
 /** Generates a password for a user, who must replace it before it expires, since the operator knows it. */
-export const generatePassword = ({ clock }: Pick<App, 'clock'>): { password: string; until: Date } => ({
+const generatePassword = ({ clock }: Pick<App, 'clock'>): { password: string; until: Date } => ({
   password: randomBytes(16).toString('base64url'),
   until: new Date(clock.now().getTime() + lifetimeMs),
 })
@@ -30,7 +30,7 @@ export function requireValidPassword(
  * Replaces the password of a confirmed account by a generated one, and revokes all its other credentials, as a recovery by email does.
  * Returns null if there is no such account.
  */
-export async function resetPassword(
+async function resetPassword(
   app: App,
   email: string,
 ): Promise<{ userId: number; password: string; until: Date } | null> {
@@ -44,3 +44,6 @@ export async function resetPassword(
   })
   return { userId: account.id, password, until }
 }
+
+/** Passwords of accounts, for modules that create accounts, and for the operator's commands. */
+export const passwords = { hash: hashPassword, generate: generatePassword, reset: resetPassword }

@@ -3,20 +3,12 @@ import { randomInt } from 'node:crypto'
 import type { App } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
 import { invalidField } from '../../errors.ts'
+import { isReservedCode } from '../../reserved-codes.ts'
 import { addRole } from './role-store.ts'
 import { addOrg, isBeingDeleted, type OrgRow } from './store.ts'
 
 export type NewOrg = { code: string; name: string; email: string; adminId: number }
 export type CreatedOrg = OrgRow & { adminRoleId: number }
-
-/** Names that would conflict with paths of the API, or with host names and paths of the gateway, or that visitors would take for the operator's. */
-const reservedCodes =
-  'admin api app console docs gateway healthz metrics outbox portal readyz rpc shoal static status support verify-email www'.split(
-    ' ',
-  )
-
-/** Whether organizations and their status pages may not use a code or address, because it belongs to the operator. */
-export const isReservedCode = (code: string): boolean => reservedCodes.includes(code)
 
 /**
  * Creates an organization with its first administrator. Its status is `DRAFT`: it cannot deploy until a user adds a card.

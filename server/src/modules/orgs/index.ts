@@ -1,4 +1,4 @@
-export { createOrg, createPlayground, isReservedCode } from './create-org.ts'
+export { createOrg, createPlayground } from './create-org.ts'
 export { orgsHandlers } from './handlers.ts'
 export { addMember } from './members.ts'
 export { presentOrg, suspensionOf } from './present-org.ts'

@@ -3,8 +3,8 @@ import { statusPageLimits } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { days } from '../../clock.ts'
 import { invalidField, refuse } from '../../errors.ts'
+import { isReservedCode } from '../../reserved-codes.ts'
 import type { OrgScope } from '../call.ts'
-import { isReservedCode } from '../orgs/index.ts'
 import { previewUrlOf } from './preview.ts'
 import {
   countHeldSlugs,
@@ -68,7 +68,8 @@ async function changeSlug(
 ): Promise<void> {
   const now = clock.now()
   await lockSlugs(db)
-  if (isReservedCode(slug) || !(await isSlugFree(db, orgId, slug, now))) throw invalidField('slug', 'This address is taken')
+  if (isReservedCode(slug) || !(await isSlugFree(db, orgId, slug, now)))
+    throw invalidField('slug', 'This address is taken')
   await releaseSlug(db, slug)
   if (before === null) return
   if ((await countHeldSlugs(db, orgId, now)) >= statusPageLimits.heldSlugs)

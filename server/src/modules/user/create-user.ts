@@ -1,7 +1,7 @@
 import type { App } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
 import { invalidField } from '../../errors.ts'
-import { addAccount, hashPassword } from '../auth/index.ts'
+import { addAccount, passwords } from '../auth/index.ts'
 import { createPlayground } from '../orgs/index.ts'
 import type { UserRow } from './store.ts'
 
@@ -25,7 +25,7 @@ export type NewUser = {
  */
 export async function createUser(app: App, input: NewUser): Promise<UserRow & { playground: { code: string } }> {
   const { password, ...columns } = input
-  const passwordHash = password === null ? null : await hashPassword(password)
+  const passwordHash = password === null ? null : await passwords.hash(password)
   return app.db.transaction((tx) => addUserWithPlayground(tx, { ...columns, passwordHash }, app.clock.now()))
 }
 
