@@ -1,4 +1,4 @@
-import { orgStatuses, tokenScopes } from '@shoal/contract'
+import { orgStatuses } from '@shoal/contract'
 import { parseArgs } from 'node:util'
 import type { App } from './app.ts'
 import { backUp } from './backup/backup.ts'
@@ -6,17 +6,8 @@ import { startProgress } from './backup/progress.ts'
 import { restore } from './backup/restore.ts'
 import { trustAuthorities } from './config/ca-file.ts'
 import type { Config } from './config/config.ts'
-import {
-  addOrg,
-  addToken,
-  addUser,
-  revokeCertificate,
-  resetUserPassword,
-  setUserOperator,
-  setOrgDiscount,
-  setOrgBillingStatus,
-  type CliOptions,
-} from './cli/commands.ts'
+import { addOrg, revokeCertificate, setOrgDiscount, setOrgBillingStatus, type CliOptions } from './cli/commands.ts'
+import { accountCommands } from './cli/account-commands.ts'
 import { usage, type Command, type Result } from './cli/command.ts'
 import { postgresCommands, postgresOptions } from './cli/postgres.ts'
 import { formatResult } from './cli/format.ts'
@@ -36,33 +27,7 @@ import { shoalVersion } from './version.ts'
 
 /** The commands of the operator. They work with or without a running server. */
 const commands: Record<string, Command> = {
-  'user add': {
-    run: addUser,
-    options: ['email', 'name'],
-    flags: ['password-stdin'],
-    summary:
-      'create a user with a confirmed email and a playground; prints a generated password, which the user must change within a week, unless --password-stdin reads one from standard input or asks for it',
-  },
-  'user reset-password': {
-    run: resetUserPassword,
-    options: ['email'],
-    positional: 'email',
-    summary:
-      'give a user a generated password, which the user must change within a week; ends the sessions and API tokens of the account',
-  },
-  'user set-operator': {
-    run: setUserOperator,
-    options: ['email'],
-    positional: 'email',
-    flags: ['off'],
-    summary: "open the operator's console (/admin) to a user; --off closes it immediately",
-  },
-  'token add': {
-    run: addToken,
-    options: ['email', 'name'],
-    optional: ['scope', 'code'],
-    summary: `create an API token for a user and print it; --scope: ${tokenScopes.join(', ')} (default: deploy); --code: only for this organization`,
-  },
+  ...accountCommands,
   'org add': {
     run: addOrg,
     options: ['code', 'name', 'email'],
