@@ -22,7 +22,7 @@ const blocks: Block[] = globSync('docs/*.md', { cwd: root })
     }))
   })
 
-/** How each block is verified, by its page and first line: the test that uses it, or the reason why no test can run it. */
+/** How each block is verified, by its key: the test that uses it, or the reason why no test can run it. */
 const verified: Record<string, { test: string } | { reason: string }> = {
   'docs/alerts.md {': { test: 'scripts/documentation-operators.test.ts' },
   "docs/alerts.md import { createHash, createHmac, timingSafeEqual } from 'node:crypto'": {
@@ -31,11 +31,10 @@ const verified: Record<string, { test: string } | { reason: string }> = {
   'docs/hasura.md deploy:': { test: 'scripts/documentation-operators.test.ts' },
   'docs/rpc.md chains:': { test: 'scripts/documentation-operators.test.ts' },
   'docs/operate.md scrape_configs:': { test: 'scripts/documentation-operators.test.ts' },
-  'docs/kubernetes.md export SHOAL_SQUIDS_DATABASE_URL="postgres://shoal:…@10.0.0.5/postgres, postgres://postgres:…@large-rw.shoal-postgres.svc/postgres?shoal_name=large&shoal_for=dedicated&shoal_room=1"':
-    {
-      reason:
-        'needs CloudNativePG; server/src/cli/postgres.test.ts and e2e/kubernetes/postgres-operator.test.ts test the commands',
-    },
+  'docs/kubernetes.md export SHOAL_SQUIDS_DATABASE_URL=': {
+    reason:
+      'needs CloudNativePG; server/src/cli/postgres.test.ts and e2e/kubernetes/postgres-operator.test.ts test the commands',
+  },
   'docs/kubernetes.md kubectl drain NODE --ignore-daemonsets --delete-emptydir-data': {
     reason: 'NODE stands for a node; e2e/kubernetes/load.test.ts drains one',
   },
@@ -49,7 +48,12 @@ const verified: Record<string, { test: string } | { reason: string }> = {
   },
 }
 
-const keyOf = ({ page, text }: Block) => `${page} ${text.split('\n')[0]?.trimEnd()}`
+/** The page and the first line; of a variable, only the name. */
+const keyOf = ({ page, text }: Block) =>
+  `${page} ${text
+    .split('\n')[0]
+    ?.trimEnd()
+    .replace(/^(export \w+=).*/, '$1')}`
 const textOf = (page: string, language: string) =>
   blocks.find((block) => block.page === page && block.language === language)?.text ?? ''
 
