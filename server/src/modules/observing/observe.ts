@@ -7,6 +7,7 @@ import { createConnectionCheck, createStatementWatch, limitConnections, observeD
 import { createContainerReader } from './containers/container-reader.ts'
 import { createKnownHeads } from './sources/known-heads.ts'
 import { observeProcessors } from './probing/observe-processors.ts'
+import { createTurns } from './probing/turns.ts'
 import { createSourceObserver } from './sources/observe-sources.ts'
 import { loadObservationCache, type ObservationCache } from './observation-cache.ts'
 
@@ -31,6 +32,12 @@ const defaultIntervals: ObservationIntervals = {
   sourcesMs: 10_000,
 }
 
+/**
+ * Of each kind, up to 800 programs are probed in a second: a sixth of a core. `maxIntervalMs` is short enough for the samples of metrics,
+ * which ignore states that are older than 45 s, since unchanged states are stored only every 30 s.
+ */
+const turnLimits = { maxPerSecond: 800, maxIntervalMs: 15_000 }
+
 /** The loops that `startObserving` runs. */
 export type Observing = LeaderHandle & {
   /** Milliseconds since all containers were last recorded; null if they never were. */
@@ -52,20 +59,18 @@ export function startObserving(app: WorkerApp, intervals: ObservationIntervals =
     const heads = createKnownHeads(app)
     const readContainers = createContainerReader(app, cache, heads.headOf)
     const checkConnections = createConnectionCheck(app)
-    let nextFullRoundMs = 0
-    const probe = async () => {
-      const isFullRound = performance.now() >= nextFullRoundMs
-      if (isFullRound) nextFullRoundMs = performance.now() + intervals.apisMs
-      await observeApis(app, cache, isFullRound)
-    }
+    const { processorsMs, apisMs } = intervals
+    const apiRoundMs = Math.min(intervals.containersMs, apisMs)
+    const apiTurns = createTurns({ ...turnLimits, roundMs: apiRoundMs, intervalMs: apisMs })
+    const processorTurns = createTurns({ ...turnLimits, roundMs: processorsMs, intervalMs: processorsMs })
     // A failed round changes nothing; the next round runs as usual.
     const logFailure = (error: unknown) => app.log.warn({ err: error }, 'observing the versions failed')
     const repeat = (name: string, ms: number, work: () => Promise<void>) =>
       every(signal, { ms, onError: logFailure }, measured(app, name, ms, work))
     await Promise.all([
       repeat('containers', intervals.containersMs, () => recordContainers(cache, readContainers)),
-      repeat('apis', Math.min(intervals.containersMs, intervals.apisMs), probe),
-      repeat('processors', intervals.processorsMs, () => observeProcessors(app, cache, heads.headOf)),
+      repeat('apis', apiRoundMs, () => observeApis(app, cache, apiTurns)),
+      repeat('processors', processorsMs, () => observeProcessors(app, cache, heads.headOf, processorTurns)),
       repeat('databases', intervals.databasesMs, () => observeDatabases(app)),
       repeat('connection limits', intervals.databasesMs, () => limitConnections(app)),
       repeat('connections', intervals.databasesMs, checkConnections),

@@ -46,7 +46,7 @@ export async function startAlertTestApp(): Promise<AlertTestApp> {
       )
       await cache.recordContainers(await readContainers({ clock, runtime }, cache.containers))
       await heads.refresh()
-      await observeApis(t.app, cache, true)
+      await observeApis(t.app, cache)
       await observeProcessors(t.app, cache, heads.headOf)
       await evaluate()
     }

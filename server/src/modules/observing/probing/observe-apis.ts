@@ -5,17 +5,22 @@ import { serverProbeOf } from './probe.ts'
 import type { ObservationCache } from '../observation-cache.ts'
 import { workloadIdOf } from '../../manifest/index.ts'
 import { isServer } from '../../containers.ts'
+import { allVersions, type Turn } from './turns.ts'
 
 const maxConcurrent = 64
 
 /**
  * Probes the replicas of apis and of Hasura, and records changes. Unavailable replicas are probed in every round, so that a start is
- * noticed immediately; available ones only in full rounds.
+ * noticed immediately; available ones only in their turn.
  */
-export async function observeApis(app: App, cache: ObservationCache, isFullRound: boolean): Promise<void> {
-  const toProbe = [...cache.containers].filter(
-    ([key, row]) => isServer({ name: row.container }) && (isFullRound || !cache.apis.get(key)?.isAvailable),
-  )
+export async function observeApis(
+  app: App,
+  cache: ObservationCache,
+  nextTurn: (count: number) => Turn = () => allVersions,
+): Promise<void> {
+  const replicas = [...cache.containers].filter(([, row]) => isServer({ name: row.container }))
+  const isTurn = nextTurn(replicas.length)
+  const toProbe = replicas.filter(([key, row]) => isTurn(row) || !cache.apis.get(key)?.isAvailable)
   const now = app.clock.now()
   const changes = new Map<string, ApiRow>()
   await mapConcurrently(toProbe, maxConcurrent, async ([key, row]) => {

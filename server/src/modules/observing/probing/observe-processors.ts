@@ -8,6 +8,7 @@ import { scrape, type ProcessorMetrics } from './scrape.ts'
 import type { ObservationCache } from '../observation-cache.ts'
 import { workloadIdOf } from '../../manifest/index.ts'
 import { isProcessor, metricsPort } from '../../containers.ts'
+import { allVersions, type Turn } from './turns.ts'
 
 /** An unchanged row is rewritten at this interval, which shows that the processor is still observed. */
 const renewMs = 30_000
@@ -18,18 +19,28 @@ const minResponseIntervalMs = 10_000
 
 const maxConcurrent = 64
 
-/** Scrapes the metrics of every running processor and records changes. */
+/**
+ * Scrapes the metrics of running processors and records changes. Processors whose current run has not served metrics yet are scraped in
+ * every round, the others only in their turn.
+ */
 export async function observeProcessors(
   app: App,
   cache: ObservationCache,
   headOf: HeadLookup = () => null,
+  nextTurn: (count: number) => Turn = () => allVersions,
 ): Promise<void> {
   const running = [...cache.containers].filter(
     ([, row]) => row.state === 'running' && isProcessor({ name: row.container }),
   )
+  const isTurn = nextTurn(running.length)
+  const isNew = (key: string, { since }: ContainerRow) => {
+    const scrapedAt = cache.processors.get(key)?.scrapedAt
+    return !scrapedAt || scrapedAt < since
+  }
   const now = app.clock.now()
   const changes = new Map<string, ProcessorRow>()
-  await mapConcurrently(running, maxConcurrent, async ([key, row]) => {
+  const toScrape = running.filter(([key, row]) => isTurn(row) || isNew(key, row))
+  await mapConcurrently(toScrape, maxConcurrent, async ([key, row]) => {
     const next = nextRow(row, cache.processors.get(key), await scrapeOf(app, row), now, headOf(row))
     if (next) changes.set(key, next)
   })
