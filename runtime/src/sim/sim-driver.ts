@@ -121,6 +121,7 @@ export class SimRuntime implements Runtime {
     const current = this.#containersOf(workloads).filter((container) => !this.#isReverted(container))
     return current.map((container) => {
       const observation = container.observation()
+      if (this.host.lost.size === 0) return { ...observation, hostLostSince: null }
       const hostLostSince = this.host.lost.get(`${observation.workload}/${observation.container}`)
       if (!hostLostSince) return { ...observation, hostLostSince: null }
       return { ...observation, state: 'starting', run: null, reason: 'Its host does not respond', hostLostSince }

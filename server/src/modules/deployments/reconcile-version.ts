@@ -1,6 +1,6 @@
-import type { WorkloadId } from '@shoal/runtime'
+import type { Observation, WorkloadId } from '@shoal/runtime'
 import type { WorkerApp } from '../../app.ts'
-import { openWorkload, selectSquid } from '../versions/index.ts'
+import { openWorkload, selectSquid, type SquidRow } from '../versions/index.ts'
 import { workloadIdOf } from '../manifest/index.ts'
 import { logins } from '../databases/index.ts'
 import { abandonLost, closeLostLogins, closeMissingLogins, openOnlyLogins, renewLogins } from './processor-logins.ts'
@@ -13,12 +13,18 @@ export type EngineContext = { app: WorkerApp; snapshots: SnapshotReader; pollMs:
 /**
  * Makes the containers of a version match its row: removes every other generation, then applies the desired one, so that only one
  * generation writes at a time. Used by the reconcile loop, and at the end of deployments. The caller holds the version's lock.
+ * `observed`: the workloads of the version in an earlier snapshot. With them, only workloads of this version are read, not all.
  */
-export async function reconcileVersion(engine: EngineContext, squidId: number): Promise<void> {
+export async function reconcileVersion(
+  engine: EngineContext,
+  squidId: number,
+  observed: WorkloadId[] | null = null,
+): Promise<void> {
   const { app } = engine
   const squid = await selectSquid(app.db, squidId)
   const desired = squid?.sealedWorkload ? workloadIdOf(squidId, squid.generation) : null
-  await removeOtherWorkloads(engine, squidId, desired === null ? [] : [desired])
+  const known = squid && observed && [...observed, ...usedWorkloads(squid)]
+  await removeOtherWorkloads(engine, squidId, desired === null ? [] : [desired], known)
   if (squid?.sealedWorkload) {
     const id = workloadIdOf(squidId, squid.generation)
     const lostProcessors = await closeLostLogins(engine, squidId, id)
@@ -32,10 +38,24 @@ export async function reconcileVersion(engine: EngineContext, squidId: number): 
   if (!app.runtime.ownsHost) await logins.dropClosed(app, squidId)
 }
 
-/** Removes all generations of the version except `keep`, and waits until their containers no longer exist. */
-export async function removeOtherWorkloads(engine: EngineContext, squidId: number, keep: WorkloadId[]): Promise<void> {
+/** The workloads that deployments of the version have used. */
+const usedWorkloads = ({ id, generationsUsed }: SquidRow): WorkloadId[] =>
+  Array.from({ length: generationsUsed }, (_, index) => workloadIdOf(id, index + 1))
+
+/**
+ * Removes all generations of the version except `keep`, and waits until their containers no longer exist. `known`: the only workloads that
+ * the version may have; without them, all workloads are read.
+ */
+export async function removeOtherWorkloads(
+  engine: EngineContext,
+  squidId: number,
+  keep: WorkloadId[],
+  known: WorkloadId[] | null = null,
+): Promise<void> {
   const { app, snapshots, pollMs, signal } = engine
-  const findOthers = async () => (await snapshots.all()).generationsOf(squidId).filter((id) => !keep.includes(id))
+  const listAll = async () =>
+    known ? existingWorkloads(await snapshots.of(...known)) : (await snapshots.all()).generationsOf(squidId)
+  const findOthers = async () => (await listAll()).filter((id) => !keep.includes(id))
   for (let others = await findOthers(); others.length > 0; others = await findOthers())
     await pollUntil(
       async () => {
@@ -49,3 +69,7 @@ export async function removeOtherWorkloads(engine: EngineContext, squidId: numbe
       signal,
     )
 }
+
+const existingWorkloads = (observations: Observation[]): WorkloadId[] => [
+  ...new Set(observations.map(({ workload }) => workload)),
+]

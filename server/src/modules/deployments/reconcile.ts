@@ -1,3 +1,4 @@
+import type { WorkloadId } from '@shoal/runtime'
 import type { App, WorkerApp } from '../../app.ts'
 import { minutes } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
@@ -29,7 +30,7 @@ import {
 const cleanUpEveryRounds = 20
 /** The time limit for one version, so that a container that cannot be removed does not delay other versions. */
 const reconcileTimeoutMs = 60_000
-const maxConcurrent = 4
+const maxConcurrent = 16
 /** The time after a failed deletion of a version before the next attempt. */
 const retryDeletionMs = minutes(1)
 
@@ -70,7 +71,8 @@ export async function reconcile(worker: Worker, locks: Locks, stopping: AbortSig
   const drifted = [...new Set(ids)].filter((id) => !inProgress.has(id))
   const queue = drifted.values()
   const work = async () => {
-    for (const id of queue) if (!stopping.aborted) await reconcileIfIdle(worker, locks, id, stopping)
+    for (const id of queue)
+      if (!stopping.aborted) await reconcileIfIdle(worker, locks, id, stopping, snapshot.generationsOf(id))
   }
   await Promise.all(Array.from({ length: maxConcurrent }, work))
 }
@@ -92,15 +94,21 @@ export function driftedVersions(snapshot: RuntimeSnapshot, desired: Awaited<Retu
   return [...drifted]
 }
 
-/** Reconciles one version unless a deployment is in progress. */
-async function reconcileIfIdle(worker: Worker, locks: Locks, squidId: number, stopping: AbortSignal): Promise<void> {
+/** Reconciles one version unless a deployment is in progress. `observed`: its workloads in an earlier snapshot. */
+async function reconcileIfIdle(
+  worker: Worker,
+  locks: Locks,
+  squidId: number,
+  stopping: AbortSignal,
+  observed: WorkloadId[],
+): Promise<void> {
   const { app, snapshots, intervals } = worker
   const lock = await locks.tryLock(squidId)
   if (!lock) return
   try {
     if (await selectUnfinished(app.db, squidId)) return
     const signal = AbortSignal.any([stopping, lock.lost, AbortSignal.timeout(reconcileTimeoutMs)])
-    await reconcileVersion({ app, snapshots, pollMs: intervals.pollMs, signal }, squidId)
+    await reconcileVersion({ app, snapshots, pollMs: intervals.pollMs, signal }, squidId, observed)
     app.log.info({ squidId }, 'version reconciled')
   } catch (error) {
     if (!stopping.aborted) app.log.warn({ err: error, squidId }, 'failed to reconcile version')
