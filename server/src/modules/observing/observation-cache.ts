@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { App } from '../../app.ts'
 import type { ContainersReading } from './containers/observe-containers.ts'
 import {
@@ -33,6 +32,17 @@ export type ObservationCache = {
 
 /** Limits the rows of a container that crashes for days. */
 const maxRunsPerContainer = 50
+
+/** Compares two rows, whose columns are scalars or dates. A general comparison takes ten times as long, once a second for each container. */
+function isSameRow<R extends object>(row: R, before: R | undefined): boolean {
+  if (!before) return false
+  for (const column in row) {
+    const [value, other] = [row[column], before[column]]
+    if (value instanceof Date && other instanceof Date ? value.getTime() !== other.getTime() : value !== other)
+      return false
+  }
+  return true
+}
 
 /** Loads the observations recorded by the previous worker. */
 export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<ObservationCache> {
@@ -78,7 +88,7 @@ export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<Obs
     apis,
     recordContainers: ({ containers: current, runs }) =>
       inOrder(async () => {
-        const changed = [...current].filter(([key, row]) => !isDeepStrictEqual(row, containers.get(key)))
+        const changed = [...current].filter(([key, row]) => !isSameRow(row, containers.get(key)))
         await record(containers, changed, async (batch) => {
           const written = new Set(batch.map(containerKey))
           const runsOfWritten = runs.filter((run) => written.has(containerKey(run)))
@@ -94,7 +104,7 @@ export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<Obs
     recordApis: (changes) => inOrder(() => record(apis, ofExistingContainers(changes), (batch) => putApis(db, batch))),
     recordSources: (failing) =>
       inOrder(async () => {
-        const changed = ofExistingContainers(failing).filter(([key, row]) => !isDeepStrictEqual(row, sources.get(key)))
+        const changed = ofExistingContainers(failing).filter(([key, row]) => !isSameRow(row, sources.get(key)))
         await record(sources, changed, (batch) => putSources(db, batch))
         const resolved = [...sources].filter(([key]) => !failing.has(key))
         if (resolved.length === 0) return

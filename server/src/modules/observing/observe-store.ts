@@ -1,6 +1,6 @@
-import { and, eq, getTableColumns, or, sql, type SQL } from '../../db/sql.ts'
-import type { PgTable } from '../../db/columns.ts'
+import { and, eq, or, sql, type SQL } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
+import { putRows } from '../../db/put-rows.ts'
 import { apiStates, containerRuns, containerStates, processorSources, processorStates } from './tables.ts'
 
 export type ContainerRow = typeof containerStates.$inferSelect
@@ -33,22 +33,14 @@ export const selectProcessorStates = (db: Db): Promise<ProcessorRow[]> => db.sel
 
 /** Inserts or updates the states of containers. */
 export async function putContainers(db: Db, rows: ContainerRow[]): Promise<void> {
-  const t = containerStates
-  for (const batch of inBatches(rows))
-    await db
-      .insert(t)
-      .values(batch)
-      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container], set: excludedColumns(t) })
+  await putRows(db, containerStates, rows, ['squidId', 'generation', 'container'])
 }
 
 /** Inserts or updates runs, and deletes all but the newest `limit` runs of each of their containers. */
 export async function putRuns(db: Db, rows: RunRow[], limit: number): Promise<void> {
   const t = containerRuns
   for (const batch of inBatches(rows)) {
-    await db
-      .insert(t)
-      .values(batch)
-      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container, t.run], set: excludedColumns(t) })
+    await putRows(db, t, batch, ['squidId', 'generation', 'container', 'run'])
     await db.execute(sql`
       delete from container_runs r using (
         select squid_id, generation, container, run, row_number() over (
@@ -65,32 +57,17 @@ export const selectContainerStates = (db: Db): Promise<ContainerRow[]> => db.sel
 
 /** Inserts or updates the metrics of processors. */
 export async function putProcessors(db: Db, rows: ProcessorRow[]): Promise<void> {
-  const t = processorStates
-  for (const batch of inBatches(rows))
-    await db
-      .insert(t)
-      .values(batch)
-      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.processor], set: excludedColumns(t) })
+  await putRows(db, processorStates, rows, ['squidId', 'generation', 'processor'])
 }
 
 /** Inserts or updates the probe results of apis and Hasura. */
 export async function putApis(db: Db, rows: ApiRow[]): Promise<void> {
-  const t = apiStates
-  for (const batch of inBatches(rows))
-    await db
-      .insert(t)
-      .values(batch)
-      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.container], set: excludedColumns(t) })
+  await putRows(db, apiStates, rows, ['squidId', 'generation', 'container'])
 }
 
 /** Inserts or updates the data sources that do not respond. */
 export async function putSources(db: Db, rows: SourceRow[]): Promise<void> {
-  const t = processorSources
-  for (const batch of inBatches(rows))
-    await db
-      .insert(t)
-      .values(batch)
-      .onConflictDoUpdate({ target: [t.squidId, t.generation, t.processor], set: excludedColumns(t) })
+  await putRows(db, processorSources, rows, ['squidId', 'generation', 'processor'])
 }
 
 /** Deletes the rows of data sources that respond again. */
@@ -119,17 +96,6 @@ type Column = Parameters<typeof eq>[0]
 
 const matchesAnyKey = (keys: ContainerKey[], squidId: Column, generation: Column, name: Column): SQL | undefined =>
   or(...keys.map((key) => and(eq(squidId, key.squidId), eq(generation, key.generation), eq(name, key.container))))
-
-/** The `set` of an upsert that replaces every column. */
-function excludedColumns(table: PgTable): Record<string, SQL> {
-  const columns = Object.entries(getTableColumns(table)).filter(([, column]) => !column.primary)
-  return Object.fromEntries(
-    columns.map(([key]) => [
-      key,
-      sql`excluded.${sql.identifier(key.replaceAll(/[A-Z]/g, (c) => `_${c.toLowerCase()}`))}`,
-    ]),
-  )
-}
 
 /** Splits the rows into batches, since a statement can have at most 65,535 parameters. */
 function* inBatches<T>(rows: T[]): Generator<T[]> {

@@ -3,6 +3,7 @@
 import { monthOf } from '../../../clock.ts'
 import { and, eq, gt, gte, lt, sql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
+import { putRows } from '../../../db/put-rows.ts'
 import type { DayUsage } from '../receipts/rate.ts'
 import { invoices, meterState, usageRecords, usageSpans } from '../tables.ts'
 import { monthAfter } from '../time.ts'
@@ -58,14 +59,13 @@ export function selectSpans(db: Db, fromMs: number, orgId?: number): Promise<Spa
 
 /** Adds spans, and extends those that already exist. */
 export async function saveSpans(db: Db, spans: readonly Span[]): Promise<void> {
-  for (let i = 0; i < spans.length; i += 1000)
-    await db
-      .insert(usageSpans)
-      .values(spans.slice(i, i + 1000))
-      .onConflictDoUpdate({
-        target: [usageSpans.squidId, usageSpans.resource, usageSpans.type, usageSpans.size, usageSpans.fromMs],
-        set: { toMs: sql`greatest(${usageSpans.toMs}, excluded.to_ms)` },
-      })
+  await putRows(
+    db,
+    usageSpans,
+    spans,
+    ['squidId', 'resource', 'type', 'size', 'fromMs'],
+    sql`to_ms = greatest(${usageSpans.toMs}, excluded.to_ms)`,
+  )
 }
 
 /** Deletes the spans that end before `ms`. */

@@ -1,0 +1,41 @@
+import type { Db } from './database.ts'
+import type { PgTable } from './columns.ts'
+import { getTableName, sql, type SQL } from './sql.ts'
+
+const nameOf = (property: string) => property.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** Postgres rejects JSON with half of a surrogate pair, which text can have after it was cut. */
+const storable = (value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value)
+
+/**
+ * Inserts rows that all have the same columns. Rows whose `key` exists are changed: they get the values of `set`, by default all columns.
+ * All rows are one parameter, so that the statement is as cheap to build for thousands of rows as for one.
+ */
+export async function putRows<T extends PgTable>(
+  db: Db,
+  table: T,
+  rows: readonly T['$inferInsert'][],
+  key: (keyof T['$inferInsert'] & string)[],
+  set?: SQL,
+): Promise<void> {
+  const [first] = rows
+  if (!first) return
+  const columns = Object.keys(first)
+  const list = (properties: string[]) =>
+    sql.join(
+      properties.map((property) => sql.identifier(nameOf(property))),
+      sql`, `,
+    )
+  const values = columns
+    .filter((column) => !(key as string[]).includes(column))
+    .map((column) => sql`${sql.identifier(nameOf(column))} = excluded.${sql.identifier(nameOf(column))}`)
+  const names = columns.map((column) => [nameOf(column), column] as const)
+  const records = rows.map((row: Record<string, unknown>) =>
+    Object.fromEntries(names.map(([name, column]) => [name, storable(row[column])])),
+  )
+  const tableName = sql.identifier(getTableName(table))
+  await db.execute(sql`
+    insert into ${tableName} (${list(columns)})
+    select ${list(columns)} from jsonb_populate_recordset(null::${tableName}, ${JSON.stringify(records)}::jsonb)
+    on conflict (${list(key)}) do update set ${set ?? sql.join(values, sql`, `)}`)
+}
