@@ -131,10 +131,12 @@ test('a version is degraded if its api crashes while it starts, or still does no
 
 test('an api becomes available when one replica has started, and stays available while any replica responds', async () => {
   const squid = await makeSquid({ apis: [{ startMs: 5000 }, { startMs: 60_000 }] })
-  await until(async () =>
-    expect((await getSquid()).api).toMatchObject({ status: 'NOT_AVAILABLE', reason: 'It is starting.', replicas: 2 }),
-  )
-  expect(displayStatus(await getSquid())).toBe('PROCESSING')
+  // Before the first round, the reason is the same, but the programs are not known yet.
+  await until(async () => {
+    const { api, ...squid } = await getSquid()
+    expect(api).toMatchObject({ status: 'NOT_AVAILABLE', reason: 'It is starting.', replicas: 2 })
+    expect(displayStatus({ ...squid, api })).toBe('PROCESSING')
+  })
   clock.advance(6000)
   await until(async () => expect((await getSquid()).api).toMatchObject({ status: 'AVAILABLE', reason: null }))
   await runtime.apply(workloadOf(squid, [specOf('api', 4350, { cannotStart: 'There is no command "serve"' })]))
