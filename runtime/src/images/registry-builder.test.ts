@@ -10,6 +10,7 @@ import { type RegistrySettings, openImageRegistry } from './image-registry.ts'
 import { type RegistryBuilderOptions, createRegistryBuilder } from './registry-builder.ts'
 import { MEDIA_TYPES } from './registry/blob.ts'
 import { type Interference, type Relay, startRelay } from './registry/registry-harness.ts'
+import { pushStoredImages, storedImages } from './stored-images.ts'
 
 // On a loaded machine, programs start slowly.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 })
@@ -100,6 +101,38 @@ async function layerText({ digest }: Descriptor): Promise<string> {
 }
 
 describe.skipIf(!hasRegistry)('with a registry', () => {
+  test('images that were stored without a registry are pushed once, and known by both names', async () => {
+    const { image: local } = await build(harness.builder)
+    const { stateDir } = harness
+    const registryName = `http://${registry.host}/stored`
+    expect(await storedImages(stateDir, registryName)).toContainEqual({ local, pushed: null })
+    const push = async () => {
+      let count = 0
+      const names = await pushStoredImages({
+        stateDir,
+        registry: { registry: registryName, baseImage: null, authFile: null },
+        images: [{ local, tenant: 'acme' }],
+        onPushed: () => count++,
+        signal: AbortSignal.timeout(120_000),
+      })
+      return { count, pushed: names.get(local) ?? '' }
+    }
+    const { count, pushed } = await push()
+    expect(count).toBe(1)
+    expect(pushed).toMatch(/\/stored\/oacme@sha256:/)
+    expect(await isInRegistry(pushed)).toBe(true)
+    expect(await storedImages(stateDir, registryName)).toContainEqual({ local, pushed })
+    expect((await push()).pushed).toBe(pushed)
+    const missing = pushStoredImages({
+      stateDir,
+      registry: { registry: registryName, baseImage: null, authFile: null },
+      images: [{ local: 'abcdef', tenant: 'acme' }],
+      onPushed: () => {},
+      signal: AbortSignal.timeout(10_000),
+    })
+    await expect(missing).rejects.toThrow()
+  })
+
   test('a second deployment with unchanged dependencies uploads only its app, less than 1 MB', async () => {
     const { builder, relay } = await open()
     const first = await build(builder)
