@@ -44,7 +44,7 @@ export function statusPageHandlers(app: App): Handlers<Contract['statusPage']> {
     },
     changeIncident: async ({ org, params, body, request }) => {
       const { id, title, impact, tags } = await getIncident(db, org.id, params.incidentId)
-      await changeIncident(db, id, body)
+      await changeIncident(db, id, { ...body, editedAt: app.clock.now() })
       request.audit({ subject: body.title, before: { title, impact, tags }, after: body })
       refreshPages(request)
       return await present(org.id, id)
@@ -67,6 +67,7 @@ export function statusPageHandlers(app: App): Handlers<Contract['statusPage']> {
       const updateId = parseId(params.updateId, 'Update')
       const before = incident.updates.find(({ id }) => id === updateId)
       if (!before || !(await changeUpdateText(db, incident.id, updateId, body.text))) throw notFound('Update')
+      await changeIncident(db, incident.id, { editedAt: app.clock.now() })
       request.audit({ subject: incident.title, before: { text: before.text }, after: body })
       refreshPages(request)
       return await present(org.id, incident.id)

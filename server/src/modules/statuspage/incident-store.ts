@@ -62,7 +62,7 @@ export async function insertIncident(db: Db, incident: typeof statusIncidents.$i
 export async function changeIncident(
   db: Db,
   id: string,
-  change: Partial<Pick<IncidentRow, 'title' | 'impact' | 'tags' | 'resolvedAt' | 'followsAlert'>>,
+  change: Partial<Pick<IncidentRow, 'title' | 'impact' | 'tags' | 'resolvedAt' | 'editedAt' | 'followsAlert'>>,
 ): Promise<void> {
   await db.update(statusIncidents).set(change).where(eq(statusIncidents.id, id))
 }

@@ -36,6 +36,9 @@ const page = async () => {
   return (await get('/status/acme.json')).json<PublicPage>()
 }
 
+const incidentBody = { title: 'Errors', impact: 'OUTAGE' as const, tags: [], state: 'INVESTIGATING' as const }
+type StatusPageApi = ReturnType<TestApp['as']>['statusPage']
+
 const setApi = (isAvailable: boolean, { id, generation } = squid) =>
   t.app.db.execute(sql`insert into api_states (squid_id, generation, container, is_available, since)
     values (${id}, ${generation}, 'api', ${isAvailable}, ${t.clock.now().toISOString()})
@@ -191,6 +194,36 @@ test('an incident is published, updated, edited, resolved and removed', async ()
     api.addUpdate({ params: { ...params, incidentId }, body: { state: 'RESOLVED', text: 'x' } }),
   ).rejects.toMatchObject({ status: 404 })
 })
+
+test.each([
+  ['the text of an older update', (api, ids) => api.changeUpdate({ params: ids, body: { text: 'First, edited' } })],
+  [
+    'the title',
+    (api, ids) => api.changeIncident({ params: ids, body: { title: 'Few errors', impact: 'OUTAGE', tags: [] } }),
+  ],
+] satisfies [string, (api: StatusPageApi, ids: Record<'code' | 'incidentId' | 'updateId', string>) => unknown][])(
+  'the feed dates an incident by its last change: %s is edited',
+  async (_, edit) => {
+    await save()
+    const api = t.as(await t.make.member(org, 'developer')).statusPage
+    const params = { code: 'acme' }
+    const body = { ...incidentBody, text: 'First' }
+    const { id: incidentId, updates, startedAt } = await api.createIncident({ params, body })
+    t.clock.advance(minutes(5))
+    await api.addUpdate({ params: { ...params, incidentId }, body: { state: 'IDENTIFIED', text: 'Second' } })
+    t.clock.advance(minutes(5))
+    const dates = async () => {
+      const feed = (await get('/status/acme/feed.xml')).body
+      const [ofFeed, ofEntry] = [...feed.matchAll(/<updated>(.*)<\/updated>/g)].map(([, date]) => date)
+      return { ofFeed, ofEntry, published: /<published>(.*)<\/published>/.exec(feed)?.[1] }
+    }
+    const secondAt = new Date(t.clock.now().getTime() - minutes(5)).toISOString()
+    expect(await dates()).toEqual({ ofFeed: secondAt, ofEntry: secondAt, published: startedAt })
+    await edit(api, { ...params, incidentId, updateId: String(updates[0]?.id) })
+    const editedAt = t.clock.now().toISOString()
+    expect(await dates()).toEqual({ ofFeed: editedAt, ofEntry: editedAt, published: startedAt })
+  },
+)
 
 test('an alert of a published kind opens one incident without its reason; when the alert ends, it is resolved', async () => {
   await save()

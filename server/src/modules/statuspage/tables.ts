@@ -103,6 +103,8 @@ export const statusIncidents = pgTable(
     resolvedAt: time(),
     /** Set when a member removed the incident of an alert, so that the same alert does not open it again. */
     removedAt: time(),
+    /** When a member last changed the title, the impact, the tags or a text; null if never. */
+    editedAt: time(),
     /** Whether the end of the alert resolves the incident. False after a member opened it again. */
     followsAlert: boolean().notNull().default(true),
   },

@@ -49,6 +49,8 @@ export type PublicIncident = {
   tags: string[]
   startedAt: string
   resolvedAt: string | null
+  /** When the incident last got an update or was edited. */
+  changedAt: string
   /** Newest first. */
   updates: { at: string; state: IncidentState; text: string }[]
 }
@@ -160,7 +162,8 @@ const isShown = (incident: IncidentWithUpdates, pageTags: PageTag[]) =>
   incident.tags.length === 0 || pageTags.some((tag) => affects(incident, tag))
 
 function presentIncident(incident: IncidentWithUpdates, pageTags: PageTag[]): PublicIncident {
-  const { id, title, impact, startedAt, resolvedAt, updates } = incident
+  const { id, title, impact, startedAt, resolvedAt, editedAt, updates } = incident
+  const changes = [startedAt, ...updates.map(({ at }) => at), ...(editedAt ? [editedAt] : [])]
   return {
     id,
     title,
@@ -168,6 +171,7 @@ function presentIncident(incident: IncidentWithUpdates, pageTags: PageTag[]): Pu
     tags: pageTags.filter((tag) => affects(incident, tag)).map(({ name }) => name),
     startedAt: startedAt.toISOString(),
     resolvedAt: resolvedAt?.toISOString() ?? null,
+    changedAt: isoTime(Math.max(...changes.map(Number))),
     updates: updates.map(({ at, state, text }) => ({ at: at.toISOString(), state, text })),
   }
 }

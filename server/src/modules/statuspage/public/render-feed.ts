@@ -11,7 +11,7 @@ const escapeXml = (text: string) => escapeHtml(text.replaceAll(invalidInXml, '')
 /** Renders the incidents of a page as an Atom feed (RFC 4287): one entry for each incident, with all its updates. */
 export function renderFeed(page: PublicPage): string {
   const url = escapeXml(page.url)
-  const changes = page.incidents.map(changedAt)
+  const changes = page.incidents.map(({ changedAt }) => changedAt)
   return `<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
 <id>${url}</id>
@@ -29,8 +29,6 @@ ${page.incidents.map((incident) => entryOf(page, incident)).join('\n')}
 const firstDay = ({ tags, generatedAt }: PublicPage) =>
   `${tags[0]?.measuredSince ?? generatedAt.slice(0, 10)}T00:00:00.000Z`
 
-const changedAt = ({ updates, startedAt }: PublicIncident): string => updates[0]?.at ?? startedAt
-
 function entryOf({ url }: PublicPage, incident: PublicIncident): string {
   const affected = incident.tags.length > 0 ? `<p>Affected: ${incident.tags.map(escapeXml).join(', ')}</p>` : ''
   const updates = incident.updates
@@ -40,7 +38,7 @@ function entryOf({ url }: PublicPage, incident: PublicIncident): string {
 <id>urn:uuid:${incident.id}</id>
 <title>${escapeXml(incident.title)}${incident.resolvedAt ? ' (resolved)' : ''}</title>
 <published>${incident.startedAt}</published>
-<updated>${changedAt(incident)}</updated>
+<updated>${incident.changedAt}</updated>
 <link rel="alternate" type="text/html" href="${escapeXml(url)}#i-${incident.id}"/>
 <content type="html">${escapeXml(affected + updates)}</content>
 </entry>`

@@ -1,0 +1,1 @@
+ALTER TABLE "status_incidents" ADD COLUMN "edited_at" timestamp with time zone;
