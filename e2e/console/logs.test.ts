@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readFileSync } from 'node:fs'
-import { accessibilityFlaws, openBrowser, seriousFlaws } from '../support/browser.ts'
+import { accessibilityFlaws, openBrowser, axeFlaws } from '../support/browser.ts'
 import { consoleShoal } from '../support/console-shoal.ts'
 import { clipboard, waitForText, waitForExactText } from '../support/page.ts'
 import { signInAs } from '../support/people.ts'
@@ -239,10 +239,10 @@ test('the Logs tab is accessible in both themes and at every width', async () =>
   await row('rate limited')
     .getByRole('button', { name: /^Whole line/ })
     .click()
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await button(/Levels$/).click()
   await page.getByRole('option', { name: 'Critical' }).waitFor()
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await page.keyboard.press('Escape')
   expect(await accessibilityFlaws(page, 'logs')).toEqual([])
   await expect

@@ -1,7 +1,7 @@
 import type { Deployment } from '@shoal/contract'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, saveScreenshot, openBrowser, seriousFlaws, switchTheme } from '../support/browser.ts'
+import { accessibilityFlaws, saveScreenshot, openBrowser, axeFlaws, switchTheme } from '../support/browser.ts'
 import { consoleShoal } from '../support/console-shoal.ts'
 import { waitForDeployment } from '../support/deploy.ts'
 import { clipboard, press, waitForText } from '../support/page.ts'
@@ -184,7 +184,7 @@ test('tags are added, moved from another version after a confirmation, and remov
   await page.getByRole('textbox', { name: 'Tag' }).fill('No Tag')
   await page.getByRole('dialog').getByRole('button', { name: 'Add tag' }).click()
   await waitForText(page, 'Only lowercase alphanumeric symbols and hyphens are allowed')
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await page.getByRole('textbox', { name: 'Tag' }).fill('fresh')
   await page.getByRole('dialog').getByRole('button', { name: 'Add tag' }).click()
   await page.getByRole('button', { name: 'Tag fresh' }).waitFor()
@@ -200,7 +200,7 @@ test('tags are added, moved from another version after a confirmation, and remov
   expect((await squid('erc20-transfers@v2')).tags).toEqual([])
 
   await press(page, 'Tag fresh')
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await menuItem('Remove tag').click()
   await confirm('Remove tag')
   await page.getByRole('button', { name: 'Tag fresh' }).waitFor({ state: 'detached' })
@@ -293,7 +293,7 @@ test('the log of a failed first deployment remains available, but the list has n
   await failed.waitFor()
   await waitForText(page, 'The first deployment failed, so the version was not created')
   await page.getByRole('region', { name: 'Log lines' }).getByText('tsc found 7 errors').waitFor()
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await saveScreenshot(page, 'failed-first-light')
   await page.getByRole('link', { name: 'Squids', exact: true }).first().click()
   const notice = page.getByText(/The first deployment of first@v1 failed/)
@@ -321,7 +321,7 @@ test('a version is rolled back to an earlier image after a confirmation', async 
   const dialog = page.getByRole('dialog', { name: 'Roll rolled@v1 back' })
   await dialog.getByRole('radio', { name: new RegExp(`^Deployment ${first?.id} from`) }).waitFor()
   await expect.poll(() => dialog.getByRole('radio').count()).toBe(1)
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   await tab('Deployments').click()
   await row(`#${second?.id}`).locator('[data-row-menu]').click()
@@ -330,7 +330,7 @@ test('a version is rolled back to an earlier image after a confirmation', async 
   await row(`#${first?.id}`).locator('[data-row-menu]').click()
   await menuItem('Roll back to this').click()
   await page.getByRole('alertdialog', { name: `Roll rolled@v1 back to deployment ${first?.id}?` }).waitFor()
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await confirm('Roll back')
   await page.waitForURL(/\/deployments\/\d+$/)
   await page.getByRole('heading', { name: /Rollback/ }).waitFor()
@@ -382,6 +382,25 @@ test('a viewer sees why they cannot change a version', async () => {
   await guest.context.close()
 })
 
+test('while a version loads, its page shows the name', async () => {
+  const response = Promise.withResolvers<void>()
+  await page.route(/squids\/erc20-transfers(@|%40)v1/, (route) => response.promise.then(() => route.continue()))
+  await open('erc20-transfers@v1')
+  await page.getByRole('heading', { name: 'erc20-transfers@v1' }).waitFor()
+  await page.getByRole('status', { name: 'Loading' }).waitFor()
+  expect(await axeFlaws(page)).toEqual([])
+  response.resolve()
+  await waitForText(page, 'Canonical URL')
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
+test('the playground and the schema of an unknown version show "not found"', async () => {
+  for (const subpage of ['/playground', '/schema']) {
+    await open('unknown@v9', subpage)
+    await waitForText(page, 'Version not found')
+  }
+})
+
 test('the page of an unknown version shows "not found" even while it polls', async () => {
   await open('unknown@v9')
   await waitForText(page, 'Version not found')
@@ -403,7 +422,7 @@ test('the page of an unknown version shows "not found"; a user who deletes a ver
   await waitForText(page, 'Canonical URL')
   await expect.poll(() => page.title()).toBe('General · leaving@v1 · Shoal')
   await openActions('leaving@v1')
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await menuItem('Delete').click()
   const confirmButton = page.getByRole('alertdialog').getByRole('button', { name: 'Delete' })
   await expect.poll(() => confirmButton.getAttribute('aria-disabled')).toBe('true')

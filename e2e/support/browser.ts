@@ -96,17 +96,15 @@ export async function newUser(
   return context
 }
 
-/** Checks the current page with the given axe rules, by default all of them. Returns its serious and critical flaws, one line each. */
-export async function seriousFlaws(page: Page, ...rules: string[]): Promise<string[]> {
+/** Checks the current page with the given axe rules, by default all of them. Returns everything that axe reports, whatever its impact, one line each. */
+export async function axeFlaws(page: Page, ...rules: string[]): Promise<string[]> {
   const isLoaded = await page.evaluate<boolean>("typeof axe !== 'undefined'")
   if (!isLoaded) await page.evaluate(axe.source)
   const options = { resultTypes: ['violations'], ...(rules.length > 0 && { runOnly: rules }) }
   const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(document, ${JSON.stringify(options)})`)
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) =>
-      nodes.map(({ target, failureSummary }) => `${id} at ${String(target)}: ${failureSummary}`),
-    )
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id} at ${String(target)}: ${failureSummary}`),
+  )
 }
 
 /**
@@ -124,7 +122,7 @@ const screenshotFolder = process.env['SHOAL_TEST_SHOTS']
 
 /**
  * Checks the current page in both themes. Returns its flaws, one line each: content that is wider than the window, at each width, and
- * serious flaws that axe finds. Axe runs only at the greatest width. Themes differ only in colours, so the dark theme is checked only
+ * flaws that axe finds. Axe runs only at the greatest width. Themes differ only in colours, so the dark theme is checked only
  * at that width, and only for contrast. `npm run test:full` runs all rules in both themes at every width.
  * Saves screenshots named `<name>-<theme>-<width>`. Leaves the page in the dark theme, at the last width.
  *
@@ -141,7 +139,7 @@ export async function accessibilityFlaws(page: Page, name: string, height = 900)
       await saveScreenshot(page, `${name}-${theme}-${width}`)
       const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
       const rules = theme === 'light' || isFull ? [] : ['color-contrast']
-      const findings = width === widths[0] || isFull ? await seriousFlaws(page, ...rules) : []
+      const findings = width === widths[0] || isFull ? await axeFlaws(page, ...rules) : []
       if (overflowPx > 0) findings.push(`${overflowPx} px wider than the window`)
       flaws.push(...findings.map((flaw) => `${name}, ${theme}, ${width} px: ${flaw}`))
     }

@@ -50,7 +50,7 @@ const failingBuild = {
 const neverCreated: SimulatedSquid = { name: 'never-built', slot: 'v1', build: failingBuild }
 
 export type Session = Awaited<ReturnType<typeof signInAs>> & {
-  deployments: { ok: number; failed: number; failedFirst: number }
+  deployments: Record<'ok' | 'failed' | 'failedFirst' | 'running', number>
 }
 
 /** Creates the organizations, and a user who is an administrator of both and an operator. */
@@ -107,8 +107,12 @@ export async function createData(browser: Browser, shoal: Shoal): Promise<Sessio
     'an alert opens',
     180_000,
   )
-  await requestSimulatedDeploy(deployer, { name: 'dex-trades', slot: 'v1', build: { takesMs: 3_600_000 } })
-  return { ...person, deployments: { ok, failed, failedFirst } }
+  const running = await requestSimulatedDeploy(deployer, {
+    name: 'dex-trades',
+    slot: 'v1',
+    build: { takesMs: 3_600_000, prints: ['> dex-trades@1.0.0 build', '> tsc'] },
+  })
+  return { ...person, deployments: { ok, failed, failedFirst, running } }
 }
 
 /** Publishes the status page of the organization, with an open incident. */

@@ -1,13 +1,11 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BrowserContext, Page, Route } from 'playwright-core'
-import { switchTheme } from '../../e2e/support/browser.ts'
+import { axeFlaws, switchTheme } from '../../e2e/support/browser.ts'
+import { answerGraphql } from '../../e2e/support/graphql-route.ts'
 import { emptyOrg, fullOrg } from './data.ts'
 import type { Screen } from './pages.ts'
-
-/** The states of a page's data: `full` and `empty` are organizations with and without data; in `loading`, requests get no response; in `failing`, they get an error. */
-export const states = ['full', 'empty', 'loading', 'failing'] as const
-export type State = (typeof states)[number]
+import type { State } from './states.ts'
 
 const themes = ['light', 'dark'] as const
 /** Widths of a desktop, a small window and a phone, with heights that fit, in pixels. */
@@ -16,6 +14,9 @@ const windows = [
   { width: 1024, height: 768 },
   { width: 390, height: 844 },
 ] as const
+
+/** Whether axe checks the page in this appearance: the themes differ only in colours. */
+const hasAxe = (theme: (typeof themes)[number], width: number) => width === 1440 || (theme === 'light' && width === 390)
 
 /** Returns whether pages need this request in every state: the session and the sign-in options. */
 const isAlwaysNeeded = (url: string) => /\/api\/v1\/(user|user\/invites|auth\/options)(\?|$)/.test(url)
@@ -26,13 +27,17 @@ async function intercept(page: Page, state: State): Promise<void> {
       ? route.continue()
       : route.fulfill({ status: 500, json: { error: 'The screenshots simulate this error' } })
   const holdOthers = (route: Route) => (isAlwaysNeeded(route.request().url()) ? route.continue() : undefined)
+  if (state === 'full') await answerGraphql(page)
   if (state === 'failing') await page.route('**/api/v1/**', failOthers)
+  if (state === 'unavailable') await page.route('**/api/v1/**', (route) => route.fulfill({ status: 503, json: {} }))
   if (state === 'loading') await page.route('**/api/v1/**', holdOthers)
 }
 
 /** Waits until nothing is loading; in the state `loading`, until the placeholders are visible. */
 async function settle(page: Page, state: State): Promise<void> {
   await page.locator('main').first().waitFor()
+  // The frame of index.html has no heading.
+  if (state === 'unavailable') await page.locator('h1').waitFor()
   if (state === 'loading') await page.waitForTimeout(400)
   // After the timeout, the screenshot shows a page that is still loading.
   else {
@@ -58,16 +63,16 @@ const showAll = (page: Page): Promise<void> =>
     await frame()
   })()`)
 
-/** Saves screenshots of a page in both themes at every width, as `<name>-<state>-<theme>-<width>.png`. Returns one line for each that is wider than the window. */
+/** Saves screenshots of a page in both themes at every width, as `<name>-<state>-<theme>-<width>.png`. Returns a line for each flaw that axe finds, and for each screenshot that is wider than the window. */
 export async function photograph(
   context: BrowserContext,
-  { name, path, press }: Screen,
+  { name, path, press, hasOwnTheme }: Screen,
   state: State,
   folder: string,
 ): Promise<string[]> {
   mkdirSync(folder, { recursive: true })
   const page = await context.newPage()
-  const tooWide: string[] = []
+  const problems: string[] = []
   try {
     await intercept(page, state)
     const org = state === 'empty' ? emptyOrg : fullOrg
@@ -90,12 +95,15 @@ export async function photograph(
       await switchTheme(page, theme)
       // Public pages use the colour scheme of the browser.
       await page.emulateMedia({ colorScheme: theme })
+      if (hasOwnTheme) await page.reload()
+      if (hasOwnTheme) await settle(page, state)
       for (const window of windows) {
         await page.setViewportSize(window)
         await showAll(page)
         const id = `${name}-${state}-${theme}-${window.width}`
         const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-        if (overflowPx > 0) tooWide.push(`${id}: ${overflowPx} px wider than the window`)
+        if (overflowPx > 0) problems.push(`${id}: ${overflowPx} px wider than the window`)
+        if (hasAxe(theme, window.width)) problems.push(...(await axeFlaws(page)).map((flaw) => `${id}: ${flaw}`))
         await page.screenshot({
           path: join(folder, `${id}.png`),
           fullPage: press === undefined,
@@ -106,5 +114,5 @@ export async function photograph(
   } finally {
     await page.close()
   }
-  return tooWide
+  return problems
 }

@@ -74,6 +74,8 @@ export function TooltipHost() {
       ref={tooltip}
       id={id}
       role="tooltip"
+      // Screen readers read it as the description of its element, and need not find it outside of the page's landmarks.
+      aria-hidden
       className="fixed z-50 max-w-72 rounded-md bg-ink px-2 py-1 text-xs whitespace-pre-line text-canvas shadow-overlay"
     >
       {shown.text}

@@ -8,7 +8,7 @@ import {
   accessibilityFlaws,
   saveScreenshot,
   openBrowser,
-  seriousFlaws,
+  axeFlaws,
   switchTheme,
 } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
@@ -100,7 +100,7 @@ test('an added webhook receives a test notification, and the secret and code fro
   await dialog.getByRole('button', { name: 'Add', exact: true }).click()
   await dialog.getByText('Must be a valid URL').waitFor()
   await dialog.getByText('Name is required').waitFor()
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await dialog.getByLabel('Name').fill('On-call')
   await dialog.getByLabel('URL').fill(receiver.url)
   await dialog.getByRole('button', { name: 'Add', exact: true }).click()
@@ -110,7 +110,7 @@ test('an added webhook receives a test notification, and the secret and code fro
   await secretDialog.getByRole('button', { name: 'Copy code' }).click()
   const { isFromShoal } = await importSource(await page.evaluate<string>('navigator.clipboard.readText()'))
   signing = { secret, isFromShoal }
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await saveScreenshot(page, 'alerts-secret-light')
   await secretDialog.getByRole('button', { name: 'I have stored the secret' }).click()
 
@@ -207,7 +207,7 @@ test('alerts for a crash loop and a failed deployment appear without a reload, a
   await bell('Alerts: 2 open').click()
   const panel = page.getByRole('dialog', { name: 'Open alerts' })
   await panel.getByRole('link', { name: /eth keeps crashing.*lending@v1/ }).waitFor()
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await saveScreenshot(page, 'alerts-bell-light')
   await panel.getByRole('link', { name: /transfers@v1/ }).click()
   await page.waitForURL(/\/squids\/transfers\/v1/)
@@ -244,7 +244,7 @@ test('an administrator mutes an alert, which all members see, and unmutes it', a
   await dialog.getByRole('button', { name: /Crash loop/ }).waitFor()
   await dialog.getByRole('button', { name: /lending@v1/ }).waitFor()
   await dialog.getByLabel('8 hours').check()
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await saveScreenshot(page, 'alerts-mute-light')
   await dialog.getByRole('button', { name: 'Mute', exact: true }).click()
   await dialog.waitFor({ state: 'detached' })
@@ -301,7 +301,7 @@ test('every tab of the alerts page is accessible in both themes and at every wid
   await page.setViewportSize({ width: 400, height: 900 })
   await page.getByRole('button', { name: /^Alerts/ }).click()
   await page.getByRole('dialog', { name: 'Open alerts' }).waitFor()
-  flaws.push(...(await seriousFlaws(page)))
+  flaws.push(...(await axeFlaws(page)))
   await saveScreenshot(page, 'alerts-bell-dark-400')
   await switchTheme(page, 'light')
   await page.setViewportSize({ width: 1440, height: 900 })
@@ -327,7 +327,7 @@ test('alerts of disabled rules and resolved alerts move to the history, and reco
   await row('Alerts that ended', 'transfers@v1').waitFor()
   await row('Alerts that ended', 'eth keeps crashing').waitFor()
   await saveScreenshot(page, 'alerts-history-light')
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await open()
   await page.getByText('No open alerts').waitFor()
   await bell('Alerts').waitFor()

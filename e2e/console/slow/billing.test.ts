@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pageErrors, accessibilityFlaws, saveScreenshot, openBrowser, seriousFlaws } from '../../support/browser.ts'
+import { pageErrors, accessibilityFlaws, saveScreenshot, openBrowser, axeFlaws } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
 import { waitForExactText, waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
@@ -94,7 +94,7 @@ test('the card form formats the input, and shows the error of each field', async
   await save.hover()
   // The browser may report the scrolling to the button only after it has reported the pointer over the button.
   await page.evaluate("document.dispatchEvent(new Event('scroll'))")
-  const tip = await page.getByRole('tooltip').boundingBox()
+  const tip = await page.getByRole('tooltip', { includeHidden: true }).boundingBox()
   const button = await save.boundingBox()
   expect(tip?.y).toBeGreaterThan((button?.y ?? 0) + (button?.height ?? 0))
   await expiry.fill('')
@@ -112,7 +112,7 @@ test('a card whose authentication failed can be entered again, and upgrades the 
   await enterCard(page, '4000 0025 0000 3155')
   const bank = page.getByRole('dialog', { name: 'Your bank asks for confirmation' })
   await bank.waitFor()
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await bank.getByRole('button', { name: 'Fail authentication' }).click()
   await waitForText(page, /^We are unable to authenticate your payment method/)
   expect(await status()).toBe('DRAFT')
@@ -144,7 +144,7 @@ test('cards can be added, made the default, replaced and removed, but the last c
 
   await page.getByRole('button', { name: 'Replace •••• 4242' }).click()
   await page.getByRole('dialog', { name: 'Replace •••• 4242' }).waitFor()
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await enterCard(page, '5555 5555 5555 4444')
   await waitForExactText(page, '•••• 4444')
   await expect.poll(() => lastDigits()).toEqual(['4444', '3155'])
@@ -162,7 +162,7 @@ test('billing details are validated with the messages of the specification', asy
     await waitForExactText(page, text)
   await waitForExactText(page, 'ZIP code is required')
   await waitForExactText(page, 'Country is required')
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   const details = { Name: 'Acme Labs AG', 'Billing email': 'pay@billing.dev', Address: 'Seestrasse 1', City: 'Zug' }
   for (const [label, value] of Object.entries({ ...details, 'ZIP code': '6300' }))
     await page.getByLabel(label, { exact: true }).fill(value)
@@ -207,7 +207,7 @@ test('the deploy guide estimates the cost from profiles or squid.yaml, and the v
   const file = { name: 'squid.yaml', mimeType: 'text/yaml', buffer: Buffer.from(manifestOf({ dedicated: true })) }
   await page.getByLabel('Choose squid.yaml').setInputFiles(file)
   await waitForExactText(page, await perMonth({ dedicated: true }))
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
 
   expect((await deployment).failed).toBe('NO')
   await page.goto(`/squids/erc20-transfers/v1?organization=${code}`)
@@ -276,7 +276,7 @@ test('a terminated organization can export its databases and receipts', async ()
   const receipts = await download('Export all receipts')
   expect(receipts.name).toBe(`receipts-${code}.csv`)
   expect(receipts.content.toString()).toMatch('Month;Squid name;Type;Amount;Rate;Cost;Discount;Subtotal')
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await setStatus('ACTIVE')
   await expect.poll(squidStatus, pollOptions).toBe('DEPLOYED')
 })

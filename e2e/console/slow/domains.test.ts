@@ -2,7 +2,7 @@ import { request } from 'node:https'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasPebble, startPebble, type Pebble } from '../../../scripts/pebble.ts'
-import { accessibilityFlaws, openBrowser, pageErrors, seriousFlaws } from '../../support/browser.ts'
+import { accessibilityFlaws, openBrowser, pageErrors, axeFlaws } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
 import { clipboard } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
@@ -97,7 +97,7 @@ describe.skipIf(!hasPebble())('with an authority and its DNS server', () => {
     await addDomain('printer.local')
     const dialog = page.getByRole('dialog', { name: 'Add domain' })
     await dialog.getByText('Enter the name of a public host, such as api.example.com.').waitFor()
-    expect(await seriousFlaws(page)).toEqual([])
+    expect(await axeFlaws(page)).toEqual([])
     await dialog.getByLabel('Domain', { exact: true }).fill('API.Example.com')
     await dialog.getByRole('button', { name: 'Add domain' }).click()
     const card = cardOf(name)

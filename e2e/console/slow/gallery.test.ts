@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ensureGallery } from '../../../scripts/console-build.ts'
-import { openPictureBrowser, seriousFlaws } from '../../support/browser.ts'
+import { openPictureBrowser, axeFlaws } from '../../support/browser.ts'
 import { galleryThemes, galleryWidths, openGallery, setAppearance } from '../../support/gallery.ts'
 import { comparisonObstacle, pictureDifferences } from '../../support/pictures.ts'
 
@@ -23,7 +23,7 @@ test('every part of the gallery is accessible and not wider than the window', as
   for (const theme of galleryThemes)
     for (const width of galleryWidths) {
       await setAppearance(page, theme, width)
-      expect(await seriousFlaws(page)).toEqual([])
+      expect(await axeFlaws(page)).toEqual([])
       expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
     }
   expect(errors).toEqual([])

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, openBrowser, seriousFlaws } from '../../support/browser.ts'
+import { accessibilityFlaws, openBrowser, axeFlaws } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
 import { waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
@@ -142,5 +142,5 @@ test('wrapped lines are accessible', async () => {
   await expect.poll(() => heightOf('19: start')).toBeGreaterThan(60)
   expect(await accessibilityFlaws(page, 'logs-wrapped')).toEqual([])
   await button('UTC').click()
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
 })

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { pageErrors, accessibilityFlaws, newUser, openBrowser, seriousFlaws } from '../../support/browser.ts'
+import { pageErrors, accessibilityFlaws, newUser, openBrowser, axeFlaws } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
 import { pressExactly as press, waitForExactText } from '../../support/page.ts'
 import { newestLink, signInAs, signInInBrowser } from '../../support/people.ts'
@@ -92,7 +92,7 @@ test('a user can log out before answering invitations; unselected invitations ar
   const confirmation = page.getByRole('alertdialog', { name: 'Confirm your invitation choices' })
   await confirmation.getByRole('listitem').filter({ hasText: 'multi-two' }).waitFor()
   await expect.poll(() => confirmation.getByRole('listitem').count()).toBe(1)
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await press(page, 'Confirm')
   await heading(page, 'Squids')
   const codes = (await guest.api.orgs.list({})).map(({ code }) => code)
@@ -272,7 +272,7 @@ test('the form for organizations shows the validation messages of the specificat
     await waitForExactText(page, text)
   await page.getByLabel('Name', { exact: true }).fill('ab')
   await waitForExactText(page, 'Min 3, max 100 symbols.')
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await page.getByLabel('Name', { exact: true }).fill('Taken')
   await page.getByLabel('Notification email').fill('forms@members.dev')
   await page.getByLabel('Code').fill('taken-code')

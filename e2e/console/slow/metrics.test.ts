@@ -255,7 +255,7 @@ test('charts mark the start of each deployment, and the mark links to the deploy
   expect(labels).toContain(`Deploy #${failed?.id}, failed`)
   await marks.last().hover()
   await page
-    .getByRole('tooltip')
+    .getByRole('tooltip', { includeHidden: true })
     .filter({ hasText: `Deploy #${failed?.id}, failed` })
     .waitFor()
   await marks.last().click()

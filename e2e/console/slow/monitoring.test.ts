@@ -1,7 +1,7 @@
 import type { MonitoringSeries, MonitoringQuery } from '@shoal/contract'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, openBrowser, seriousFlaws } from '../../support/browser.ts'
+import { accessibilityFlaws, openBrowser, axeFlaws } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated, type Deployer } from '../../support/simulated-squid.ts'
@@ -296,5 +296,5 @@ test('the page is accessible in both themes and at every width', async () => {
   await page.setViewportSize({ width: 1440, height: 900 })
   await pressFilter('Tags')
   await option('All tags').waitFor()
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { ApiError } from '@shoal/contract'
 import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pageErrors, newUser, openBrowser, seriousFlaws } from '../../support/browser.ts'
+import { pageErrors, newUser, openBrowser, axeFlaws } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
 import { pressExactly as press, waitForExactText, waitForText } from '../../support/page.ts'
 import { newestLink, password, signInAs, signUpInBrowser, signInInBrowser } from '../../support/people.ts'
@@ -151,7 +151,7 @@ test('the terms dialog blocks the console; closing the dialog signs the user out
   await page.keyboard.press('Escape')
   await expect.poll(() => page.getByRole('dialog', { name: 'Terms of service' }).count()).toBe(1)
   await expect.poll(() => page.getByRole('button', { name: 'Cancel' }).count()).toBe(0)
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await press(page, 'Close')
   await heading(page, 'Sign in')
   expect(await page.evaluate(() => localStorage.getItem('user_token'))).toBeNull()

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, openBrowser, seriousFlaws } from '../../support/browser.ts'
+import { accessibilityFlaws, openBrowser, axeFlaws } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated } from '../../support/simulated-squid.ts'
@@ -64,7 +64,7 @@ test('saved log filters are available for every version until they are removed',
   await page.goto(`/squids/beta/v1/logs?organization=${code}&level=ERROR`)
   await page.getByText('No lines match').waitFor()
   await openMenu()
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await page.getByRole('menuitem', { name: 'eth · "needle"' }).click()
   await page.getByRole('row').filter({ hasText: 'a needle' }).waitFor()
   const { searchParams } = new URL(page.url())

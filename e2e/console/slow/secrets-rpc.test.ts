@@ -1,6 +1,6 @@
 import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, saveScreenshot, openBrowser, seriousFlaws } from '../../support/browser.ts'
+import { accessibilityFlaws, saveScreenshot, openBrowser, axeFlaws } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
 import { clipboard, waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
@@ -64,7 +64,7 @@ test('an administrator adds, edits and deletes secrets, and sees which versions 
   await page.getByLabel('Name').fill('a'.repeat(64))
   await button(page, 'Add').click()
   await waitForText(page, 'Max 63 symbols.')
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await page.getByLabel('Name').fill('api_key')
   await page.getByLabel('Value').fill(' the first value ')
   await button(page, 'Add').click()
@@ -93,7 +93,7 @@ test('an administrator adds, edits and deletes secrets, and sees which versions 
   const dialog = page.getByRole('alertdialog', { name: 'Update API_KEY?' })
   await dialog.getByText('A redeploy or restart is needed to apply the new one: fleet@v1.').waitFor()
   await saveScreenshot(page, 'secret-update-dialog')
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await dialog.getByRole('button', { name: 'Update' }).click()
   await waitForText(page, 'Secrets changed, restart to apply')
   await rowOf(page, 'API_KEY').getByText('Restart needed').waitFor()
@@ -111,7 +111,7 @@ test('an administrator adds, edits and deletes secrets, and sees which versions 
 
   await rowOf(page, 'API_KEY').locator('[data-row-menu]').click()
   await page.getByRole('menu').waitFor()
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await page.getByRole('menuitem', { name: 'Delete' }).click()
   await page.getByRole('alertdialog', { name: 'Delete API_KEY?' }).getByRole('button', { name: 'Delete' }).click()
   await waitForText(page, 'No secrets yet')

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, saveScreenshot, openBrowser, seriousFlaws } from '../../support/browser.ts'
+import { accessibilityFlaws, saveScreenshot, openBrowser, axeFlaws } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
 import { clipboard, waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
@@ -74,7 +74,7 @@ test('without squids the page shows the deploy guide, with commands for this ins
   await page.getByText('Min 3, max 30 symbols.', { exact: true }).waitFor()
   await name.fill('')
   await waitForText(page, 'Squid name is required')
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await name.fill('erc20-transfers')
   await page.getByRole('button', { name: /Template/ }).click()
   await page.getByRole('option', { name: 'gravatar' }).click()
@@ -135,7 +135,7 @@ test('search, filters and order are in the URL and restored from it', async () =
   await expect.poll(() => references()).toEqual(['erc20-transfers@v2', 'erc20-transfers@v1'])
   await page.getByLabel('Find squid').fill('nope(')
   await waitForText(page, 'No squids found: nope(')
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await page.getByRole('button', { name: 'Clear filters' }).click()
   await row('nft-floor@v1').waitFor()
   await expect.poll(() => new URL(page.url()).searchParams.has('search')).toBe(false)
@@ -171,7 +171,7 @@ test('search, filters and order are in the URL and restored from it', async () =
 test('actions require confirmation and show why they are disabled; the list shows their progress', async () => {
   await open()
   await openMenu('nft-floor@v1')
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await saveScreenshot(page, 'squids-menu')
   await item('Copy endpoint').click()
   await expect.poll(() => clipboard(page)).toBe(`${shoal.gatewayUrl}/${code}/nft-floor@v1/api/graphql`)
@@ -204,7 +204,7 @@ test('actions require confirmation and show why they are disabled; the list show
   const dialog = page.getByRole('alertdialog', { name: 'Delete nft-floor@v1?' })
   const confirm = dialog.getByRole('button', { name: 'Delete' })
   await expect.poll(() => confirm.getAttribute('aria-disabled')).toBe('true')
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await dialog.getByRole('textbox').fill('nft-floor@v1')
   await confirm.click()
   await row('nft-floor@v1').waitFor({ state: 'detached' })
@@ -291,7 +291,7 @@ test('the user can step through the tour in both directions and skip it; small s
   await waitForTitle('Workspaces')
   await press('Prev')
   await waitForTitle('API tokens')
-  expect(await seriousFlaws(newcomer)).toEqual([])
+  expect(await axeFlaws(newcomer)).toEqual([])
   await saveScreenshot(newcomer, 'tour')
   await press('Next')
   await press('Next')

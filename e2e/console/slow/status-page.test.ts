@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, openBrowser, pageErrors, saveScreenshot, seriousFlaws } from '../../support/browser.ts'
+import { accessibilityFlaws, openBrowser, pageErrors, saveScreenshot, axeFlaws } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated, type Deployer } from '../../support/simulated-squid.ts'
@@ -45,7 +45,7 @@ async function visitorFlaws(name: string): Promise<string[]> {
       await saveScreenshot(visit, `public-status-${name}-${colorScheme}-${width}`)
       const overflowPx = await visit.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
       if (overflowPx > 0) flaws.push(`${overflowPx} px wider than the window of ${width} px`)
-      flaws.push(...(await seriousFlaws(visit)))
+      flaws.push(...(await axeFlaws(visit)))
     }
     await context.close()
   }
@@ -79,7 +79,7 @@ test('a member publishes an incident, updates it and resolves it', async () => {
   await created.getByLabel('Title', { exact: true }).fill('Late blocks')
   await created.getByLabel('Tides API').check()
   await created.getByLabel('First update').fill('A node is late.\nWe look into it.')
-  expect(await seriousFlaws(page)).toEqual([])
+  expect(await axeFlaws(page)).toEqual([])
   await created.getByRole('button', { name: 'Publish' }).click()
   await page.getByRole('heading', { name: 'Late blocks' }).waitFor()
   await until(

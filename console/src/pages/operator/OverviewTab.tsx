@@ -79,7 +79,7 @@ function Numbers({ deployments, postgres, backup, certificates, replicas }: Oper
             label: 'Deployments',
             value: (
               <>
-                <Link to="/admin/deployments" className="text-accent hover:underline">
+                <Link to="/admin/deployments" className="text-accent underline underline-offset-3">
                   {formatInteger(running)} running, {formatInteger(queued)} waiting
                 </Link>
                 {oldestAt !== null && (

@@ -3,9 +3,11 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useOrg } from '../../api/active-org.ts'
+import { hasStatus } from '../../api/error-text.ts'
 import { versionQuery } from '../../api/version.ts'
 import { PageHeader } from '../../components/PageHeader.tsx'
-import { QueryView } from '../../components/QueryView.tsx'
+import { QueryView, useShownError } from '../../components/QueryView.tsx'
+import { VersionNotFound } from '../../components/squid/VersionNotFound.tsx'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 
 export type VersionParams = { code: string; reference: string }
@@ -22,6 +24,7 @@ type Props = {
 export function ApiPage({ title, version: { squidName, squidSlot }, link, children }: Props) {
   const params = { code: useOrg().code, reference: `${squidName}@${squidSlot}` }
   const query = useQuery(versionQuery(params))
+  const [error] = useShownError(query)
   return (
     <>
       <PageHeader
@@ -36,9 +39,13 @@ export function ApiPage({ title, version: { squidName, squidSlot }, link, childr
         ]}
         actions={link}
       />
-      <QueryView query={query} what="This version" skeleton={<Skeleton className="h-96" />}>
-        {(squid) => children(squid, params)}
-      </QueryView>
+      {hasStatus(error, 404) ? (
+        <VersionNotFound reference={params.reference} />
+      ) : (
+        <QueryView query={query} what="This version" skeleton={<Skeleton className="h-96" />}>
+          {(squid) => children(squid, params)}
+        </QueryView>
+      )}
     </>
   )
 }

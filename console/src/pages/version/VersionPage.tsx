@@ -1,7 +1,6 @@
 import type { Squid } from '@shoal/contract'
 import { Link, Outlet, useMatches, useNavigate, useParams } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import { orgTitle, useOrg } from '../../api/active-org.ts'
 import { hasStatus } from '../../api/error-text.ts'
 import { failedFirstDeploymentOf, useLatestDeployments } from '../../api/failed-first-deployments.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
@@ -9,10 +8,10 @@ import { EmptyState } from '../../components/EmptyState.tsx'
 import { useCurrentTab } from '../../components/NavTabs.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { QueryView, useShownError } from '../../components/QueryView.tsx'
+import { VersionNotFound } from '../../components/squid/VersionNotFound.tsx'
 import { toast } from '../../lib/toasts.ts'
-import { buttonClass } from '../../ui/Button.tsx'
 import { Skeleton, SkeletonRows } from '../../ui/Skeleton.tsx'
-import { VersionHeader } from './VersionHeader.tsx'
+import { VersionHeader, VersionName } from './VersionHeader.tsx'
 import { VersionTabs } from './VersionTabs.tsx'
 import { FailedDeployNotice } from './deployments/FailedDeployNotice.tsx'
 import { FailedFirstDeployment } from './deployments/FailedFirstDeployment.tsx'
@@ -24,13 +23,12 @@ export const prefetch: Prefetch<VersionPath> = (context) => prefetchVersion(cont
 /** The layout of a version's page, which contains the open tab (spec 2.9). It polls the version; the tabs read the version from the cache. */
 export default function VersionPage() {
   const query = useVersionQuery()
-  const { reference } = useVersionParams()
   const [error] = useShownError(query)
   const isMissing = hasStatus(error, 404)
   if (isMissing) return <MissingVersion wasLoaded={query.data !== undefined} />
   return (
     <>
-      {error && !query.data && <PageHeader title={reference} crumbs={<Link to="/squids">Squids</Link>} />}
+      {!query.data && <PlainHeader isLoading={!error} />}
       <QueryView query={query} what="This version" skeleton={<VersionSkeleton />}>
         {(squid) => <Version squid={squid} />}
       </QueryView>
@@ -44,9 +42,14 @@ function MissingVersion({ wasLoaded }: { wasLoaded: boolean }) {
   const { data, isPending } = useLatestDeployments(code)
   const failedDeployment = data ? failedFirstDeploymentOf(data, reference) : null
   useRedirectAfterDeletion(wasLoaded && !isPending && failedDeployment === null)
-  if (isPending) return <VersionSkeleton />
   if (failedDeployment) return <FailedFirstDeployment failedDeployment={failedDeployment} />
-  return wasLoaded ? null : <VersionNotFound />
+  if (wasLoaded && !isPending) return null
+  return (
+    <>
+      <PlainHeader isLoading={isPending} />
+      {isPending ? <VersionSkeleton /> : <VersionNotFound reference={reference} />}
+    </>
+  )
 }
 
 function Version({ squid }: { squid: Squid }) {
@@ -83,35 +86,25 @@ function useRedirectAfterDeletion(isDeleted: boolean): void {
   }, [isDeleted, reference, navigate])
 }
 
-/** Shown if the organization has no version with this reference (spec 2.2). */
-function VersionNotFound() {
+/** The header of a version that is not loaded, or does not exist. */
+function PlainHeader({ isLoading = false }: { isLoading?: boolean }) {
   const { reference } = useVersionParams()
-  const org = useOrg()
   return (
-    <>
-      <PageHeader title={reference} crumbs={<Link to="/squids">Squids</Link>} />
-      <EmptyState
-        title="Version not found"
-        text={`${orgTitle(org)} has no ${reference}. It may have been deleted, or belong to another of your organizations.`}
-        action={
-          <Link to="/squids" className={buttonClass()}>
-            All squids
-          </Link>
-        }
-      />
-    </>
+    <PageHeader
+      title={reference}
+      crumbs={<Link to="/squids">Squids</Link>}
+      heading={<VersionName reference={reference} />}
+      context={isLoading && <Skeleton className="my-1 h-3 w-48" />}
+    />
   )
 }
 
 /** A skeleton of the General tab. */
 function VersionSkeleton() {
   return (
-    <div role="status" aria-label="Loading">
-      <Skeleton className="mb-2 h-4 w-24" />
-      <Skeleton className="mb-2 h-6 w-64" />
-      <Skeleton className="mb-6 h-4 w-48" />
+    <>
       <Skeleton className="mb-6 h-8 w-full" />
       <SkeletonRows count={7} rowClass="h-11" />
-    </div>
+    </>
   )
 }

@@ -91,7 +91,7 @@ function Incident({
             <Button
               variant="ghost"
               disabledReason={deniedReason}
-              aria-label={`Edit the update ${incidentStateTexts[update.state]}`}
+              aria-label={`Edit text of the update ${incidentStateTexts[update.state]}`}
               onClick={() =>
                 openDialog((close) => <EditUpdateDialog code={code} incidentId={id} update={update} onClose={close} />)
               }

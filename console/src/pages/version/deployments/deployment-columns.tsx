@@ -13,7 +13,7 @@ export const deploymentColumns: Column<Deployment>[] = [
     id: 'type',
     header: 'Deployment',
     cell: (deployment) => (
-      <>
+      <div className="max-xs:py-1.5">
         <Link
           from="/squids/$squidName/$squidSlot"
           to="/squids/$squidName/$squidSlot/deployments/$deployId"
@@ -25,7 +25,7 @@ export const deploymentColumns: Column<Deployment>[] = [
         <span className="block text-xs text-ink-3 xs:hidden">
           <RelativeTime at={deployment.createdAt} />
         </span>
-      </>
+      </div>
     ),
   },
   {

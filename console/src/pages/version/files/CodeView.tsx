@@ -6,6 +6,7 @@ import { IconButton } from '../../../ui/IconButton.tsx'
 import { SearchField } from '../../../ui/SearchField.tsx'
 import type { Language } from './highlight.ts'
 import { matchesIn, useMatchHighlights } from './use-match-highlights.ts'
+import './code.css'
 
 /** A file with syntax highlighting, search and a copy button. The colours appear when their code has loaded, and do not shift the text. */
 export function CodeView({ name, code, language }: { name: string; code: string; language: Language }) {
