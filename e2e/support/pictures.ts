@@ -34,10 +34,11 @@ export function comparisonObstacle(browser: Browser): string | null {
 /** The part of the gallery that a picture shows. */
 type PictureSubject = { file: string; element: Locator }
 
-/** Themes differ only in colours, so pictures of the dark theme are taken at only one width; overlays do not depend on the width. */
+/** Overlays do not depend on the width. */
 const appearances = [
   { theme: 'light', width: galleryWidths[0], hasOverlays: false },
   { theme: 'light', width: galleryWidths[1], hasOverlays: true },
+  { theme: 'dark', width: galleryWidths[0], hasOverlays: false },
   { theme: 'dark', width: galleryWidths[1], hasOverlays: true },
 ] as const
 

@@ -33,7 +33,7 @@ export function Alert({ tone, title, children, action, className }: Props) {
         {children && <div className="text-ink">{children}</div>}
       </div>
       {/* If the text beside the action would be too narrow, the action is below the text. */}
-      {action && <div className="flex flex-wrap gap-2">{action}</div>}
+      {action && <div className="flex flex-wrap gap-2 max-xxs:ml-6.5">{action}</div>}
     </div>
   )
 }

@@ -45,7 +45,7 @@ export function Dialog({
         className={cx('overlay-motion w-full rounded-lg border border-line bg-canvas shadow-overlay', widths[width])}
       >
         <AriaDialog role={role} className="flex flex-col outline-none">
-          <header className="flex items-start gap-3 px-5 pt-4.5 pb-1">
+          <header className="flex items-start gap-3 px-5 pt-4.5 pb-2">
             <Heading slot="title" className="flex-1 text-lg font-semibold">
               {title}
             </Heading>

@@ -36,10 +36,10 @@ export default function Plot({ onCursor, onFrame, keyboardIndex, ...input }: Pro
     const element = container.current
     if (!element) return undefined
     let chart: uPlot | null = null
-    const resize = new ResizeObserver(() =>
-      chart?.setSize({ width: element.clientWidth, height: latest.current.heightPx }),
-    )
-    const unsubscribe = onThemeChange(() => chart?.redraw(false, true))
+    // Unlike `redraw`, it also updates the colours of bars, which uPlot keeps in their paths, and does not change the scales.
+    const redraw = () => chart?.setSize({ width: element.clientWidth, height: latest.current.heightPx })
+    const resize = new ResizeObserver(redraw)
+    const unsubscribe = onThemeChange(redraw)
     const cancelDraw = queueDraw(() => {
       const options = plotOptions(() => latest.current, element.clientWidth)
       const { draw = [], ...hooks } = options.hooks ?? {}
