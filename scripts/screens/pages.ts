@@ -6,7 +6,14 @@ import { states, type State } from './states.ts'
  * A page for screenshots. `as`: the person who opens it, by default the owner, for whom pages are photographed in every state.
  * `press`: the name of a button to press first, for example to open a dialog. `hasOwnTheme`: the page reads the theme only when it loads.
  */
-export type Screen = { name: string; path: string; as?: Persona; press?: string; states?: readonly State[]; hasOwnTheme?: true }
+export type Screen = {
+  name: string
+  path: string
+  as?: Persona
+  press?: string
+  states?: readonly State[]
+  hasOwnTheme?: true
+}
 
 const screenOf =
   (as: Persona) =>

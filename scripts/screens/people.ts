@@ -8,7 +8,16 @@ import { fullOrg, type Session } from './data.ts'
  * Who opens a page: the owner of the organizations (`previewer`: in preview mode), a visitor who is signed out, or a user who has not
  * confirmed the email, accepted the terms, described the work or responded to an invitation, or who may only read.
  */
-const personas = ['owner', 'previewer', 'guest', 'unconfirmed', 'withoutTerms', 'newcomer', 'invited', 'viewer'] as const
+const personas = [
+  'owner',
+  'previewer',
+  'guest',
+  'unconfirmed',
+  'withoutTerms',
+  'newcomer',
+  'invited',
+  'viewer',
+] as const
 export type Persona = (typeof personas)[number]
 
 const password = 'a password of screenshots'

@@ -22,7 +22,7 @@ export function MaintenanceScreen() {
 
   return (
     <main className="grid min-h-dvh place-items-center px-4">
-      <div className="max-w-110 text-center">
+      <div className="max-w-110 text-center text-balance">
         <Logo size={40} className="mx-auto mb-6 text-accent" />
         <h1 className="text-xl font-semibold">We'll be back</h1>
         <p className="mt-2 text-ink-2">We're busy updating the cloud for you, please check back soon.</p>

@@ -18,7 +18,7 @@ export function EmptyState({ title, text, action, command }: Props) {
       <h2 className="text-md font-semibold">{title}</h2>
       {text && <p className="mt-1 max-w-110 text-balance text-ink-2">{text}</p>}
       {action && <div className="mt-4">{action}</div>}
-      {command && <CodeBlock code={command} what="command" className="mt-4 max-w-full text-left" />}
+      {command && <CodeBlock code={command} what="command" isWrapped className="mt-4 max-w-full text-left" />}
     </div>
   )
 }

@@ -72,7 +72,8 @@ test('the list shows the sync progress at every width and clips no tag; in narro
   // A clipped tag would make the content wider than its cell.
   const name = row('transfers@slot').getByRole('cell').first()
   await expect.poll(() => name.evaluate((cell) => cell.scrollWidth - cell.clientWidth)).toBeLessThanOrEqual(0)
-  expect((await boxOf(row('transfers@slot'))).height).toBeLessThanOrEqual(41)
+  // The status and the progress below it; a wrapped tag would add a line.
+  expect((await boxOf(row('transfers@slot'))).height).toBeLessThanOrEqual(49)
 })
 
 test('while a version is being deployed, the list shows the step and its time', async () => {
@@ -157,6 +158,32 @@ test('with forced colours, status dots and switches show their state', async () 
   await page.emulateMedia({ forcedColors: null })
 })
 
+test('with forced colours, the current tab, the current page, pressed filters and the focused item of a menu differ from the others', async () => {
+  await setWidth(1024)
+  await page.emulateMedia({ forcedColors: 'active' })
+  const colorsOf = (locator: Locator) =>
+    locator.evaluate((element) => {
+      const style = element.ownerDocument.defaultView?.getComputedStyle(element)
+      return [style?.backgroundColor, style?.color]
+    })
+  const differ = async (one: Locator, other: Locator) => {
+    await one.waitFor()
+    await expect.poll(async () => String(await colorsOf(one)) !== String(await colorsOf(other))).toBe(true)
+  }
+  await open('/squids/transfers/slot/deployments')
+  const tabs = page.getByRole('navigation', { name: 'Version' })
+  await differ(tabs.locator('[aria-current=page]'), tabs.getByRole('link', { name: 'Manifest' }))
+  await open('/squids')
+  const navigation = page.getByRole('navigation', { name: 'Main' })
+  await differ(navigation.locator('[aria-current=page]'), navigation.getByRole('link', { name: 'Monitoring' }))
+  await row('transfers@slot').locator('[data-row-menu]').focus()
+  await page.keyboard.press('Enter')
+  const items = page.getByRole('menuitem')
+  await differ(page.locator('[role=menuitem][data-focused]'), items.last())
+  await page.keyboard.press('Escape')
+  await page.emulateMedia({ forcedColors: null })
+})
+
 test('dialogs and menus fade in, except for users who prefer reduced motion', async () => {
   await setWidth(1024)
   /** The longest transition of an element and the elements around it, in milliseconds. */
@@ -187,13 +214,22 @@ test('dialogs and menus fade in, except for users who prefer reduced motion', as
 })
 
 test('at a zoom of 200 %, and with a right-to-left name, tables are not wider than the window', async () => {
-  await deployer.api.user.update({ body: { fullName: 'שירה כהן (ניתוח) 2026' } })
+  const { api, org } = deployer
+  await api.user.update({ body: { fullName: 'שירה כהן (ניתוח) 2026' } })
+  const secret = { name: 'RPC_KEY', value: 'a value', action: 'UPDATE' as const }
+  await api.secrets.change({ params: { code: org }, body: { secrets: [secret] } })
+  await api.user.createApiToken({ body: { name: 'laptop', expiresAt: null } })
   // A zoom of 200 % halves the window's width in CSS pixels.
   await setWidth(720)
   for (const [path, text] of [
     ['/squids', 'production'],
     ['/settings', 'Members'],
     ['/squids/transfers/slot/deployments', 'שירה'],
+    ['/squids/transfers/slot/processors', 'processor'],
+    ['/secrets', 'RPC_KEY'],
+    ['/monitoring/alerts/rules', 'Crash loop'],
+    ['/profile/api-tokens', 'laptop'],
+    ['/billing/usage', 'Usage'],
   ] as const) {
     await open(path)
     await waitForText(page, text)

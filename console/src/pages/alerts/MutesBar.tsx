@@ -35,7 +35,7 @@ function MuteRow({ mute }: { mute: AlertMute }) {
   })
   const title = muteTitle(mute)
   return (
-    <li className="mt-1.5 flex flex-wrap items-center gap-x-3 gap-y-1">
+    <li className="mt-1.5 flex flex-wrap items-center gap-x-3 gap-y-2">
       <span className="min-w-0 flex-1 basis-60">
         {title}
         <span className="text-ink-2">

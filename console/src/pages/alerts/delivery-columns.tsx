@@ -41,6 +41,7 @@ export const deliveryColumns: Column<AlertDelivery>[] = [
     id: 'status',
     header: 'Status',
     width: '120px',
+    narrowWidth: '118px',
     cell: ({ status }) => {
       const { tone, label, isPulsing } = deliveryAppearance[status]
       return (

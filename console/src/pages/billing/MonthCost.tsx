@@ -30,8 +30,8 @@ const columns: Column<SquidRow>[] = [
     ({ perHourUsd }) => (Number(perHourUsd) === 0 ? emptyValue : formatHourlyUsd(perHourUsd)),
     { hideBelow: 'sm', width: '130px' },
   ),
-  numberColumn('So far', ({ soFarUsd }) => formatCents(soFarUsd), { width: '94px' }),
-  numberColumn('Forecast', ({ forecastUsd }) => formatCents(forecastUsd), { width: '94px' }),
+  numberColumn('So far', ({ soFarUsd }) => formatCents(soFarUsd), { width: '94px', narrowWidth: '82px' }),
+  numberColumn('Forecast', ({ forecastUsd }) => formatCents(forecastUsd), { width: '94px', narrowWidth: '88px' }),
 ]
 
 /** The cost of the current month: so far, as a forecast, per squid and per day. */

@@ -23,7 +23,7 @@ export function AttentionItem({ item, code }: { item: Item; code: string }) {
       )}
       {detail && <span className="min-w-0 flex-1 basis-72 text-ink-2">{detail}</span>}
       {since && (
-        <span className="ml-auto text-ink-3">
+        <span className="ml-auto text-ink-3 max-xs:ml-0">
           <RelativeTime at={since} />
         </span>
       )}

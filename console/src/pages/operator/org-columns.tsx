@@ -49,7 +49,10 @@ export const orgColumns: Column<OperatorOrg>[] = [
     width: '92px',
     narrowWidth: '84px',
   }),
-  ...usageColumns<OperatorOrg>(),
+  // On phones the names of organizations need the width.
+  ...usageColumns<OperatorOrg>().map((column) =>
+    column.id === 'cpu' ? { ...column, hideBelow: 'xs' as const } : column,
+  ),
 ]
 
 /** All playgrounds have the same name, so the list shows their owners. */

@@ -31,15 +31,16 @@ export default function DatasetPage() {
   const id = useParams({ from: '/app/portal/chains/$id', select: (params) => params.id })
   const dataset = useQuery(datasetQuery(code, id))
   const { data } = dataset
+  const isMissing = hasStatus(dataset.error, 404)
   const context = data && `${typeLabel(data.type)} · ${data.testnet ? 'testnet' : 'mainnet'} · ${data.id}`
   return (
     <PortalOnly>
       <PageHeader
         title={data?.title ?? id}
-        context={context ?? <Skeleton className="my-1 h-3 w-40" />}
+        context={context ?? (dataset.isPending && <Skeleton className="my-1 h-3 w-40" />)}
         crumbs={<Link to="/portal/chains">Portal</Link>}
       />
-      {hasStatus(dataset.error, 404) ? (
+      {isMissing ? (
         <EmptyState
           title="Dataset not found"
           text="The catalogue has no dataset with this name."

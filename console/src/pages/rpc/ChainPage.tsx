@@ -40,7 +40,11 @@ export default function ChainPage() {
   const skeleton = <Skeleton className="h-90 w-full" />
   return (
     <TeamOnly>
-      <PageHeader title={title} context={headerContext(chain.data)} crumbs={<Link to="/rpc">RPC endpoints</Link>} />
+      <PageHeader
+        title={title}
+        context={!chain.isLoadingError && headerContext(chain.data)}
+        crumbs={<Link to="/rpc">RPC endpoints</Link>}
+      />
       {hasStatus(chain.error, 404) ? (
         <ChainNotFound />
       ) : (

@@ -33,12 +33,12 @@ export const squidColumns: Column<SquidSummary>[] = [
     width: '144px',
     narrowWidth: '146px',
     cell: (squid) => (
-      <>
+      <div className="max-xs:py-1.5">
         <Status squid={squid} />
         <span className="block truncate text-xs text-ink-3 empty:hidden xs:hidden">
           <Progress squid={squid} />
         </span>
-      </>
+      </div>
     ),
   },
   {

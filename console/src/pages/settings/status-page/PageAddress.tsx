@@ -18,7 +18,7 @@ export function PageAddress({ page: { isEnabled, url, previewUrl } }: { page: St
     <div className="flex flex-wrap items-center gap-3">
       <Badge tone="good">Public</Badge>
       <div className="min-w-0 flex-1 basis-60">
-        <CopyField text={url} what="address of the status page" />
+        <CopyField text={url} what="address of the status page" isWrapped />
       </div>
       <OpenLink href={url}>Open page</OpenLink>
     </div>

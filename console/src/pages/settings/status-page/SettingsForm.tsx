@@ -64,7 +64,7 @@ export function SettingsForm({ code, page }: { code: string; page: StatusPage })
                 return (
                   <div key={tagKey(choice)} className="flex flex-wrap items-center gap-x-4 gap-y-1.5">
                     <Checkbox
-                      className="basis-60"
+                      className="basis-80"
                       checked={index >= 0}
                       onChange={(event) => setTags(withTag(tags, choice, event.target.checked))}
                     >
@@ -75,7 +75,7 @@ export function SettingsForm({ code, page }: { code: string; page: StatusPage })
                         label={`Public name of ${tagKey(choice)}`}
                         isLabelHidden
                         autoComplete="off"
-                        className="min-w-0 flex-1 basis-50"
+                        className="min-w-0 flex-1 basis-60"
                         {...field(`tags.${index}.name`)}
                       />
                     )}
