@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest'
-import type { LogCursor, Runtime } from '@shoal/runtime'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { type LogCursor, type Runtime, createKubernetesRuntime } from '@shoal/runtime'
 import { hasOwnNodes, listenOnNode } from '../support/cluster-nodes.ts'
 import { canConnect, createNamespace, hasCluster, kubectl, podImage, startPods } from '../support/kubernetes.ts'
 import { container, listenOnHost, openDriver, readLogs, countConcurrentPods, workload } from './driver-harness.ts'
@@ -132,6 +132,29 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
     await driver.until('processor', { state: 'running', run: { ordinal: 1 } })
     expect((await driver.observe('processor'))?.lastRun).toMatchObject({ ordinal: 0, how: 'evicted' })
   })
+
+  test(
+    'while two workers run, as during a drain of the node of a worker without a volume, no program runs twice',
+    { timeout: 300_000 },
+    async () => {
+      const { runtime, until, observe, options, namespace } = await openDriver()
+      await runtime.apply(workload([container('api'), container('processor')]))
+      for (const name of ['api', 'processor']) await until(name, { state: 'running' })
+      const other = createKubernetesRuntime(options)
+      await other.start()
+      onTestFinished(() => other.close('keep'))
+      const watching = countConcurrentPods(namespace, 'processor')
+      for (const ordinal of [1, 2, 3]) {
+        await kubectl(['delete', 'pods', '-n', namespace, '-l', 'shoal.dev/container=processor', '--wait=false'])
+        await until('processor', { state: 'running', run: { ordinal }, lastRun: { ordinal: ordinal - 1 } })
+        const expected = await observe('processor')
+        await expect
+          .poll(async () => (await other.observe()).find((observation) => observation.container === 'processor'))
+          .toEqual(expected)
+      }
+      expect(await watching.end()).toBe(1)
+    },
+  )
 
   test('runs a workload that is removed and immediately applied again', async () => {
     const { runtime, until } = await openDriver()
