@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -9,6 +9,7 @@ import { ensureFiles } from '../../scripts/debian/files.ts'
 import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
 import { openClient, type PublicClient } from '../../scripts/public-client.ts'
 import { deployExample } from '../support/deploy-example.ts'
+import { blocksOf } from '../support/install-pages.ts'
 import { repositoryRoot } from '../support/shoal.ts'
 import { totalTransfers } from '../support/squid.ts'
 import { until } from '../support/until.ts'
@@ -37,25 +38,31 @@ fi
 exec runuser -u postgres -- "$@" -c listen_addresses='*'
 `
 
+const pageBlocks = blocksOf('containers.md').map(({ commands }) => commands)
+
+/** Runs the commands of docs/install/containers.md with deploy/compose.yaml. */
 describe.skipIf(missing)('deploy/compose.yaml', { timeout: 900_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-compose-'))
-  const deploy = join(folder, 'deploy')
   let docker: Docker
   let devnet: Devnet
   let sqd: PublicClient
   let settings: Record<string, string>
   let endpoint = ''
 
-  const compose = (...args: string[]) => docker.compose(deploy, settings, '--project-name', 'shoal', ...args)
+  const compose = (...args: string[]) => docker.compose(folder, '-f', 'deploy/compose.yaml', ...args)
   const shoal = (...args: string[]) => compose('exec', '-T', 'shoal', 'shoal', ...args)
 
-  /** Starts the services, and waits until Shoal reports that it is healthy. */
-  async function up(): Promise<void> {
+  /** Runs commands of the page in the folder of the release. */
+  const run = (commands: string) => {
     try {
-      compose('up', '--detach')
+      return docker.script(folder, commands)
     } catch (error) {
-      throw new Error(compose('logs', '--tail=50'), { cause: error })
+      throw new Error(`${String(error)}\n${compose('logs', '--tail=50')}`, { cause: error })
     }
+  }
+
+  /** Waits until Shoal reports that it is healthy. */
+  async function untilHealthy(): Promise<void> {
     const id = compose('ps', '--quiet', 'shoal').trim()
     const readState = () =>
       docker.docker('inspect', '--format', '{{.State.Status}} {{.State.Health.Status}}', id).trim()
@@ -85,7 +92,6 @@ describe.skipIf(missing)('deploy/compose.yaml', { timeout: 900_000 }, () => {
     await docker.forward(chainPort)
     settings = {
       POSTGRES_IMAGE: 'shoal-test/postgres',
-      POSTGRES_PASSWORD: 'correct-horse',
       SHOAL_BIND: '0.0.0.0',
       SHOAL_CPUS: '2',
       SHOAL_MEMORY: '4g',
@@ -103,23 +109,48 @@ describe.skipIf(missing)('deploy/compose.yaml', { timeout: 900_000 }, () => {
 
   afterAll(async () => {
     sqd?.close()
-    if (docker) {
-      compose('down', '--volumes', '--timeout', '60')
-      await docker.stop()
+    try {
+      if (docker) compose('down', '--volumes', '--timeout', '60')
+    } finally {
+      await docker?.stop()
+      await devnet?.stop()
+      rmSync(folder, { recursive: true, force: true })
     }
-    await devnet?.stop()
-    rmSync(folder, { recursive: true, force: true })
   }, 600_000)
 
-  test('Containerfile builds an image of a release, and the services become healthy', async () => {
-    compose('build', '--build-arg', 'BASE=shoal-test/base', 'shoal')
+  test('following the page, Containerfile builds an image of a release, and the services become healthy', async () => {
+    const [start = ''] = pageBlocks
+    // The release is in dist/ already. This machine may not be able to download the images.
+    const [release, ...commands] = start.trimEnd().split('\n')
+    expect(release).toBe('npm run release')
+    const upAt = commands.findIndex((command) => command.includes('compose'))
+    const build = commands
+      .slice(0, upAt)
+      .map((command) => command.replace('docker build', '$& --build-arg BASE=shoal-test/base'))
+    run(build.join('\n'))
+    const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`)
+    appendFileSync(join(folder, 'deploy/.env'), lines.join(''))
     const startedMs = performance.now()
-    await up()
+    run(commands.slice(upAt).join('\n'))
+    await untilHealthy()
     const size = Number(docker.docker('image', 'inspect', '--format', '{{.Size}}', 'shoal'))
     const base = Number(docker.docker('image', 'inspect', '--format', '{{.Size}}', 'shoal-test/base'))
     const seconds = Math.round((performance.now() - startedMs) / 1000)
     console.log(`Shoal adds ${Math.round((size - base) / 1e6)} MB to its base, and was healthy after ${seconds} s.`)
     expect(await (await fetch(`${settings['SHOAL_PUBLIC_URL']}/readyz`)).json()).toMatchObject({ status: 'ok' })
+  })
+
+  test('following the page, the operator adds a user and a token, and runs the doctor', async () => {
+    const [, operate = ''] = pageBlocks
+    expect(pageBlocks).toHaveLength(2)
+    // The doctor fails, because a container cannot create cgroups.
+    const printed = run(operate.replace(/shoal doctor$/m, '$& || echo "It exited with $?"'))
+    expect(printed).toContain('me@example.com')
+    expect(printed).toMatch(/cgroups/)
+    expect(printed).toContain('It exited with 1')
+    const token = /\bshoal_[\w-]+|[\w-]{40,}/.exec(printed)?.[0] ?? ''
+    const headers = { authorization: `token ${token}` }
+    expect((await fetch(`${settings['SHOAL_PUBLIC_URL']}/api/v1/user`, { headers })).status).toBe(200)
   })
 
   test('the log names the parts of the sandbox in use, and the log and the doctor report that cgroups are missing', () => {
@@ -150,7 +181,8 @@ describe.skipIf(missing)('deploy/compose.yaml', { timeout: 900_000 }, () => {
     await until(hasAllTransfers, 'GraphQL returns all transfers', 240_000)
 
     compose('down', '--timeout', '60')
-    await up()
+    run('docker compose -f deploy/compose.yaml up --detach')
+    await untilHealthy()
     await until(hasAllTransfers, 'GraphQL returns all transfers after the restart', 240_000)
   })
 })

@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,8 +10,10 @@ import { createNetwork, type ContainerNetwork } from './network.ts'
 export type Docker = Pick<ContainerNetwork, 'address' | 'hostAddress' | 'forward'> & {
   /** Runs `docker` with these arguments, and returns its output. @throws Error with its output if it fails */
   docker: (...args: string[]) => string
-  /** Runs Compose in `folder`, with `env` in addition to this process's environment. Returns and throws like `docker`. */
-  compose: (folder: string, env: Record<string, string>, ...args: string[]) => string
+  /** Runs Compose in `folder`. Returns and throws like `docker`. */
+  compose: (folder: string, ...args: string[]) => string
+  /** Runs a script of commands on a terminal in `folder`; it ends when one fails. Returns and throws like `docker`. */
+  script: (folder: string, commands: string) => string
   /** Imports the files of a folder as an image. */
   importImage: (folder: string, name: string) => void
   stop: () => Promise<void>
@@ -30,6 +32,12 @@ function composeCommand(): string[] | null {
   }
 }
 
+/** Makes `docker compose` work where Compose is only a program. */
+const composeFunction = `docker() {
+  if [ "$1" = compose ]; then shift; command docker-compose "$@"; else command docker "$@"; fi
+}
+`
+
 /** Returns a sentence about what this machine lacks for a Docker daemon; null if it lacks nothing. */
 export function missingForDocker(): string | null {
   if (process.getuid?.() !== 0) return 'Docker needs root.'
@@ -43,11 +51,17 @@ export async function startDocker(): Promise<Docker> {
   const socket = join(folder, 'docker.sock')
   const cgroup = `shoal-docker-${process.pid}`
   const network = createNetwork()
-  const env = { ...process.env, DOCKER_HOST: `unix://${socket}`, DOCKER_BUILDKIT: '0', COMPOSE_DOCKER_CLI_BUILD: '0' }
-  const run = (program: string, args: string[], options: { cwd?: string; env?: Record<string, string> } = {}) => {
+  const env = {
+    ...process.env,
+    DOCKER_HOST: `unix://${socket}`,
+    DOCKER_BUILDKIT: '0',
+    COMPOSE_DOCKER_CLI_BUILD: '0',
+    COMPOSE_HTTP_TIMEOUT: '600',
+  }
+  const run = (program: string, args: string[], cwd?: string) => {
     try {
-      const all = { ...env, ...options.env }
-      return execFileSync(program, args, { ...options, env: all, encoding: 'utf8', stdio: 'pipe', maxBuffer: 2 ** 28 })
+      const options = { ...(cwd !== undefined && { cwd }), env }
+      return execFileSync(program, args, { ...options, encoding: 'utf8', stdio: 'pipe', maxBuffer: 2 ** 28 })
     } catch (error) {
       const { stdout, stderr } = error as { stdout?: string; stderr?: string }
       throw new Error(`${program} ${args.join(' ')} failed:\n${stdout ?? ''}${stderr ?? ''}`, { cause: error })
@@ -92,7 +106,12 @@ export async function startDocker(): Promise<Docker> {
     hostAddress: network.hostAddress,
     forward: network.forward,
     docker: (...given) => run('docker', given),
-    compose: (cwd, settings, ...given) => run(program, [...first, ...given], { cwd, env: settings }),
+    compose: (cwd, ...given) => run(program, [...first, ...given], cwd),
+    script: (cwd, commands) => {
+      const file = join(folder, 'script')
+      writeFileSync(file, `set -e\n${first.length === 0 ? composeFunction : ''}${commands}`)
+      return run('script', ['--quiet', '--return', '--command', `sh ${file}`, '/dev/null'], cwd)
+    },
     importImage: (files, name) =>
       void run('sh', [
         '-c',
