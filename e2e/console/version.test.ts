@@ -397,7 +397,7 @@ test('while a version loads, its page shows the name', async () => {
 test('the playground and the schema of an unknown version show "not found"', async () => {
   for (const subpage of ['/playground', '/schema']) {
     await open('unknown@v9', subpage)
-    await waitForText(page, 'Version not found')
+    await expect.poll(() => page.getByText('Version not found').count(), { message: subpage }).toBe(1)
   }
 })
 
