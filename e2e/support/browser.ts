@@ -96,7 +96,7 @@ export async function newUser(
   return context
 }
 
-/** Checks the current page with the given axe rules, by default all of them. Returns everything that axe reports, whatever its impact, one line each. */
+/** Checks the current page with the given axe rules, by default all of them. Returns all violations that axe reports, of any impact, one line each. */
 export async function axeFlaws(page: Page, ...rules: string[]): Promise<string[]> {
   const isLoaded = await page.evaluate<boolean>("typeof axe !== 'undefined'")
   if (!isLoaded) await page.evaluate(axe.source)
