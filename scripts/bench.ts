@@ -10,6 +10,7 @@ import { root } from './root.ts'
 const options = {
   json: { type: 'boolean', default: false },
   web: { type: 'boolean', default: false },
+  write: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
 } as const
 const { values, positionals } = parseArgs({ options, allowPositionals: true })
@@ -22,10 +23,11 @@ const names = globSync('*.ts', { cwd: benchFolder })
 
 const usage = `Measures Shoal and compares the results with their bars; see docs/benchmarks.md.
 
-  npm run -s ${values.web ? 'bench:web' : 'bench'} -- [name…] [--json]
+  npm run -s ${values.web ? 'bench:web' : 'bench'} -- [name…] [--json] [--write]
 
   names: ${names.join(', ')}; by default all of them, one after the other
   --json: prints one line {"name","value","unit","bar","holds"} per result
+  --write: writes the table of \`plans\` to docs/benchmarks.md
 
 Exits with code 1 if a bar is missed.
 `
@@ -45,7 +47,7 @@ async function main(): Promise<boolean> {
   let areAllMet = true
   for (const name of positionals.length > 0 ? positionals : names) {
     const { bench } = (await import(pathToFileURL(join(benchFolder, `${name}.ts`)).href)) as { bench: Bench }
-    for await (const result of bench.run()) {
+    for await (const result of bench.run({ isWriting: values.write })) {
       print(result, values.json)
       areAllMet &&= result.holds
     }

@@ -1,24 +1,26 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../root.ts'
+import { aggregates } from './support/plans/aggregates.ts'
+import { groupsOf, tableOf, totalsOf, withTable } from './support/plans/document.ts'
 import { exceptions } from './support/plans/exceptions.ts'
-import { reportOf, judge, unusedExceptions, type Judged } from './support/plans/judge.ts'
+import { reportOf, judge, unusedEntries, type Judged } from './support/plans/judge.ts'
 import { recordPlans } from './support/plans/record.ts'
 import { unmeasured, unmeasuredInSomeRuns } from './support/plans/unmeasured.ts'
 import type { Bench, Result } from './support/result.ts'
 
 const versions = Number(process.env['PLANS_VERSIONS'] ?? 10_000)
 
-/** Returns the group of a statement: the name of its loop, the area of its endpoint, or `jobs`. */
-const groupOf = ({ caller }: Judged) =>
-  caller.startsWith('job ') ? 'jobs' : caller.includes('.') ? `API ${caller.split('.')[0]}` : caller
-
-const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
+const pageFile = join(root, 'docs/benchmarks.md')
+const lists = { aggregates, exceptions }
 
 function resultOf(group: string, statements: Judged[]): Result {
+  const { read, returned, maxRead } = totalsOf(statements)
   return {
     name: `plans, ${group}, ${statements.length} statements`,
-    value: sum(statements.map(({ cost }) => cost.read)),
-    unit: `rows for ${sum(statements.map(({ cost }) => cost.returned))}`,
-    bar: `≤ ${sum(statements.map(({ maxRead }) => maxRead))}`,
+    value: read,
+    unit: `rows for ${returned}`,
+    bar: `≤ ${maxRead}`,
     holds: statements.every(({ holds }) => holds),
   }
 }
@@ -27,16 +29,18 @@ function resultOf(group: string, statements: Judged[]): Result {
 const linesOf = (judged: Judged[]) =>
   judged
     .toSorted((a, b) => b.cost.read / b.maxRead - a.cost.read / a.maxRead)
-    .map(({ caller, executions, totalMs, cost, maxRead, exception, statement }) =>
+    .map(({ caller, executions, totalMs, cost, maxRead, aggregate, exception, statement }) =>
       [
         caller,
         executions,
         (totalMs / executions).toFixed(2),
         cost.returned,
+        cost.aggregated,
         cost.read,
         maxRead,
         cost.pages,
         cost.scanned.join(','),
+        aggregate ? 'aggregate' : '',
         exception ? 'exception' : '',
         statement,
       ].join('\t'),
@@ -44,15 +48,19 @@ const linesOf = (judged: Judged[]) =>
 
 export const bench: Bench = {
   name: 'plans',
-  async *run() {
+  async *run({ isWriting }) {
     const { statements: recorded, uncalled, failedStatements } = await recordPlans(versions)
-    const judged = judge(recorded, exceptions, versions)
+    const judged = judge(recorded, lists, versions)
     const file = process.env['PLANS_FILE']
-    const header = 'caller\texecutions\tms\treturned\tread\tmax read\tpages\tscanned\texception\tstatement'
+    const header =
+      'caller\texecutions\tms\treturned\taggregated\tread\tmax read\tpages\tscanned\taggregate\texception\tstatement'
     if (file) writeFileSync(file, `${[header, ...linesOf(judged)].join('\n')}\n`)
     for (const statement of judged) if (!statement.holds) console.error(reportOf(statement))
-    for (const [group, statements] of [...Map.groupBy(judged, groupOf)].toSorted(([a], [b]) => a.localeCompare(b)))
-      yield resultOf(group, statements)
+    for (const [group, statements] of groupsOf(judged)) yield resultOf(group, statements)
+    if (isWriting) {
+      const table = tableOf(judged, versions, new Date().toISOString().slice(0, 10))
+      writeFileSync(pageFile, withTable(readFileSync(pageFile, 'utf8'), table))
+    }
     const missing = uncalled.filter((name) => !unmeasured.has(name) && !unmeasuredInSomeRuns.has(name))
     for (const name of missing)
       console.error(`No loop, job or endpoint called the function ${name}. Call it, or add it to unmeasured.ts.`)
@@ -73,9 +81,17 @@ export const bench: Bench = {
       bar: '≤ 0',
       holds: failedStatements.length === 0,
     }
-    const unused = unusedExceptions(judged, exceptions)
+    const unused = unusedEntries(judged, lists)
     for (const statement of unused)
-      console.error(`No executed statement matches this exception. Remove it from exceptions.ts: ${statement}`)
-    yield { name: 'plans, unused exceptions', value: unused.length, unit: '', bar: '≤ 0', holds: unused.length === 0 }
+      console.error(
+        `No executed statement matches this entry. Remove it from aggregates.ts or exceptions.ts: ${statement}`,
+      )
+    yield {
+      name: 'plans, unused entries of lists',
+      value: unused.length,
+      unit: '',
+      bar: '≤ 0',
+      holds: unused.length === 0,
+    }
   },
 }

@@ -1,8 +1,11 @@
 /** A measurement and its bar, the value that it must reach. `holds`: true if it reaches the bar. */
 export type Result = { name: string; value: number; unit: string; bar: string; holds: boolean }
 
-/** A benchmark in `scripts/bench/` or `scripts/bench-web/`. `run` yields each result as soon as it is measured. */
-export type Bench = { name: string; run(): AsyncIterable<Result> }
+/**
+ * A benchmark in `scripts/bench/` or `scripts/bench-web/`. `run` yields each result as soon as it is measured. `isWriting`: whether it
+ * also writes its table to `docs/benchmarks.md`, if it has one.
+ */
+export type Bench = { name: string; run(options: { isWriting: boolean }): AsyncIterable<Result> }
 
 function rounded(value: number): number {
   return Number(value.toPrecision(4))

@@ -28,13 +28,17 @@ export const gatewayName = 'squids.example.com'
 export type BenchApp = { app: WorkerApp; failedStatements: string[]; close: () => Promise<void> }
 
 /** Opens the context of a server with all roles and the `sim` runtime, and migrates its database. */
-export async function openBenchApp(databaseUrl: string, filledVersions: number): Promise<BenchApp> {
+export async function openBenchApp(
+  databaseUrl: string,
+  filledVersions: number,
+  devnetUrl = 'http://127.0.0.1:9',
+): Promise<BenchApp> {
   const config = loadConfig({
     SHOAL_DATA_DIR: mkdtempSync(join(tmpdir(), 'data-')),
     DATABASE_URL: databaseUrl,
     SHOAL_RUNTIME: 'sim',
     SHOAL_LOG_LEVEL: 'warn',
-    SHOAL_DEVNET_URL: 'http://127.0.0.1:9',
+    SHOAL_DEVNET_URL: devnetUrl,
     SHOAL_ALERTS_ALLOW_PRIVATE: 'true',
     SHOAL_PUBLIC_URL: 'https://console.example.com',
     SHOAL_GATEWAY_URL: `https://${gatewayName}/{org}`,

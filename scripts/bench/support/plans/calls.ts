@@ -24,6 +24,22 @@ export type OrgUnderTest = {
   params: Record<string, string>
 }
 
+/** Parts of the requests of endpoints that would reject the contract's sample request, besides those of `queriesByEndpoint`. */
+const readSamples: Record<string, Sample[]> = {
+  'squids.get': [{ params: { reference: '$name:prod' } }],
+  'rpc.getChain': [{ params: { id: 'devnet' } }],
+  'portal.getDataset': [{ params: { id: 'devnet' } }],
+  'operators.listSessions': [{ params: { id: '$userId' } }],
+  'billing.getInvoice': [{ params: { year: '$lastYear', month: '$lastMonth' } }],
+  'billing.estimate': [
+    {
+      body: {
+        manifest: 'manifest_version: subsquid.io/v0.1\nname: sample\nbuild:\ndeploy: { processor: { cmd: [node] } }',
+      },
+    },
+  ],
+}
+
 /** Queries of each endpoint, as the console sends them. The bench also calls each endpoint without a query. */
 const queriesByEndpoint: Record<string, string[]> = {
   'squids.list': ['search=squid-1', 'search=('],
@@ -31,7 +47,7 @@ const queriesByEndpoint: Record<string, string[]> = {
   'squids.listSummaries': ['ids=$squidId'],
   'deployments.list': ['squidId=$squidId&logs=false', 'before=20000&limit=20', 'statusGroup=IN_PROGRESS'],
   'deployments.get': ['logsAfter=3'],
-  'deployments.getChanges': ['against=1'],
+  'deployments.getChanges': ['against=$firstDeployment'],
   'logs.history': ['search=rate', 'level=ERROR', 'container=processor', 'search=nothing&orderBy=asc', 'at=20'],
   'alerts.list': ['state=open', 'state=ended', 'state=ended&before=20000'],
   'alerts.listDeliveries': ['before=20000'],
@@ -55,17 +71,17 @@ export async function callReads(http: HttpApp, recorder: PlanRecorder, org: OrgU
   for (const [name, e] of endpointsOf(contract)) {
     if (e.isChange || skippedEndpoints.includes(name)) continue
     const token = isForOperators(e) ? org.operator.token : org.token
-    for (const query of ['', ...(queriesByEndpoint[name] ?? [])])
-      for (const parameter of name === 'monitoring.query' ? monitoringQueries : [''])
-        failures.push(
-          ...(await call(http, recorder, name, org.code, {
-            query,
-            sample: {
-              token,
-              params: { ...org.params, query: parameter },
-            },
-          })),
-        )
+    for (const { params, body } of readSamples[name] ?? [{}])
+      for (const query of ['', ...(queriesByEndpoint[name] ?? [])])
+        for (const parameter of name === 'monitoring.query' ? monitoringQueries : ['']) {
+          const filled = Object.entries(params ?? {}).map(([key, value]) => [key, fillIn(value, org.params)])
+          const sample = {
+            token,
+            body,
+            params: { ...org.params, query: parameter, ...(Object.fromEntries(filled) as Record<string, string>) },
+          }
+          failures.push(...(await call(http, recorder, name, org.code, { query, sample })))
+        }
   }
   if (failures.length > 0) throw new Error(failures.join('\n'))
 }
@@ -97,7 +113,13 @@ export async function callChanges(
   if (failures.length > 0) throw new Error(failures.join('\n'))
 }
 
-/** Calls an endpoint. Returns its failure, if any: status 500, or 400 of a GET. The server may reject a change, since not all of its ids exist. */
+/** Replaces each `$key` with the parameter of this name. */
+const fillIn = (text: string, params: Record<string, string>) =>
+  text.replaceAll(/\$(\w+)/g, (_, key: string) => params[key] ?? '')
+
+const maxAttempts = 10
+
+/** Calls an endpoint. Returns its failure, if any: status 500 or 503, or 400 of a GET. The server may reject a change, since not all of its ids exist. */
 async function call(
   http: HttpApp,
   recorder: PlanRecorder,
@@ -108,7 +130,7 @@ async function call(
   const [, e] = endpointsOf(contract).find(([candidate]) => candidate === name) ?? []
   if (!e) return [`There is no endpoint ${name}.`]
   const request = requestFor(name, e, { ...params, code }, token)
-  const filledQuery = query.replaceAll(/\$(\w+)/g, (_, key: string) => params[key] ?? '')
+  const filledQuery = fillIn(query, params)
   const url = filledQuery ? `${request.url}${request.url.includes('?') ? '&' : '?'}${filledQuery}` : request.url
   const payload = ownBody === undefined ? {} : { payload: ownBody }
   const controller = new AbortController()
@@ -116,9 +138,12 @@ async function call(
   try {
     // `send` awaits the response inside `as`, because the request starts only when its result is awaited.
     const send = async () => await http.inject({ ...request, ...payload, url, signal: controller.signal })
-    const { statusCode, body } = await recorder.as(name, send)
+    let { statusCode, body } = await recorder.as(name, send)
+    // The server reports an unavailable database when the machine is too busy for a query within a second.
+    for (let attempt = 1; statusCode === 503 && attempt < maxAttempts; attempt++)
+      ({ statusCode, body } = await recorder.as(name, send))
     if (statusCode >= 400) console.error(`Rejected: ${name} ${url}: ${statusCode} ${body.slice(0, 200)}`)
-    const isFailure = statusCode === 500 || (e.method === 'GET' && statusCode === 400)
+    const isFailure = [500, 503].includes(statusCode) || (e.method === 'GET' && statusCode === 400)
     return isFailure ? [`${name} ${url}: ${statusCode} ${body.slice(0, 300)}`] : []
   } catch (error) {
     return controller.signal.aborted ? [] : [`${name} ${url}: ${(error as Error).message}`]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { costOf, type PlanNode } from './cost.ts'
-import { judge, unusedExceptions } from './judge.ts'
+import { costOf, maxReadOf, type PlanNode } from './cost.ts'
+import { judge, unusedEntries } from './judge.ts'
 
 const scan = (type: string, rows: number, overrides: Partial<PlanNode> = {}): PlanNode => ({
   'Node Type': type,
@@ -11,7 +11,7 @@ const scan = (type: string, rows: number, overrides: Partial<PlanNode> = {}): Pl
 })
 const parent = (type: string, rows: number, ...plans: PlanNode[]): PlanNode => ({ ...scan(type, rows), Plans: plans })
 
-const exceeds = (plan: PlanNode) => costOf(plan).read > costOf(plan).maxRead
+const exceeds = (plan: PlanNode, mayAggregate = false) => costOf(plan).read > maxReadOf(costOf(plan), mayAggregate)
 
 test('a scan that discards nearly all rows exceeds maxRead, but an index scan for the same rows does not', () => {
   expect(exceeds(scan('Seq Scan', 1, { 'Rows Removed by Filter': 9_999 }))).toBe(true)
@@ -39,22 +39,39 @@ test('rows that are read below a limit or compared by an anti-join count as read
   expect(exceeds(parent('Hash Join', 0, scan('Seq Scan', 10_000), scan('Seq Scan', 10_000)))).toBe(true)
 })
 
-test('rows that are aggregated or written count as results, but rows discarded before that do not', () => {
-  expect(exceeds(parent('Aggregate', 1, scan('Seq Scan', 10_000)))).toBe(false)
-  expect(exceeds(parent('Aggregate', 1, scan('Seq Scan', 10, { 'Rows Removed by Filter': 9_990 })))).toBe(true)
+test('rows that are written, or aggregated by a listed statement, count as its answer, but rows discarded before that do not', () => {
+  const count = parent('Aggregate', 1, scan('Seq Scan', 10_000))
+  expect(exceeds(count)).toBe(true)
+  expect(exceeds(count, true)).toBe(false)
+  expect(exceeds(parent('Aggregate', 1, scan('Seq Scan', 10, { 'Rows Removed by Filter': 9_990 })), true)).toBe(true)
   expect(exceeds(parent('ModifyTable', 0, scan('Seq Scan', 10_000)))).toBe(false)
 })
 
 test('an exception raises the limit of its statement in proportion to the versions, and is reported when unused', () => {
   const cost = costOf(scan('Seq Scan', 0, { 'Rows Removed by Filter': 10_000, 'Shared Hit Blocks': 100 }))
-  const statement = { caller: 'reconcile', statement: 'select id from squids where x', executions: 1, totalMs: 1, cost }
+  const base = { caller: 'reconcile', statement: 'select id from squids where x', executions: 1, totalMs: 1 }
+  const statement = { ...base, cost, aggregateCost: cost }
   const exception = { statement: 'select id from squids', perVersion: 1, reason: 'once a day' }
   const stale = { ...exception, statement: 'select id from orgs' }
-  expect(judge([statement], [], 10_000).map(({ holds }) => holds)).toEqual([false])
-  const ofFewPages = { ...statement, cost: { ...cost, pages: 32 } }
-  expect(judge([ofFewPages], [], 10_000).map(({ holds }) => holds)).toEqual([true])
-  const judged = judge([statement], [exception, stale], 10_000)
-  expect(judged.map(({ holds }) => holds)).toEqual([true])
-  expect(unusedExceptions(judged, [exception, stale])).toEqual(['select id from orgs'])
-  expect(judge([statement], [exception], 1_000).map(({ holds }) => holds)).toEqual([false])
+  const holds = (statements: (typeof statement)[], exceptions: (typeof exception)[], versions = 10_000) =>
+    judge(statements, { aggregates: [], exceptions }, versions).map((judged) => judged.holds)
+  expect(holds([statement], [])).toEqual([false])
+  expect(holds([{ ...statement, cost: { ...cost, pages: 32 } }], [])).toEqual([true])
+  expect(holds([statement], [exception, stale])).toEqual([true])
+  expect(holds([statement], [exception], 1_000)).toEqual([false])
+  const lists = { aggregates: [{ ...stale, statement: 'select count' }], exceptions: [exception, stale] }
+  expect(unusedEntries(judge([statement], lists, 10_000), lists)).toEqual(['select count', 'select id from orgs'])
+})
+
+test('the worst execution of a statement is the one that exceeds the limit most, for a listed aggregate the one that discards most', () => {
+  const wide = costOf(parent('Aggregate', 1, scan('Seq Scan', 10_000, { 'Shared Hit Blocks': 100 })))
+  const wasteful = costOf(parent('Aggregate', 1, scan('Seq Scan', 10, { 'Rows Removed by Filter': 9_000 })))
+  const statement = { caller: 'a', statement: 'select count', executions: 2, totalMs: 1, cost: wide }
+  const aggregates = [{ statement: 'select count', reason: 'counts' }]
+  const [judged] = judge(
+    [{ ...statement, aggregateCost: { ...wasteful, pages: 100 } }],
+    { aggregates, exceptions: [] },
+    1,
+  )
+  expect(judged).toMatchObject({ holds: false, cost: { read: 9_010 } })
 })

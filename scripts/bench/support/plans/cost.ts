@@ -15,34 +15,38 @@ export type PlanNode = {
 export type PlanCost = {
   /** Number of rows of tables that the statement read, including those it discarded. */
   read: number
-  /** Number of rows that the statement returned, changed or aggregated. */
+  /** Number of rows that the statement returned or changed. */
   returned: number
-  /** Maximum number of rows that the statement may read. */
-  maxRead: number
+  /** Number of rows that the statement aggregated; 0 without an aggregate. */
+  aggregated: number
   /** Number of pages of 8 KB that the statement read, from memory or disk. */
   pages: number
   /** Names of the tables of which the statement read every row, except small tables. */
   scanned: string[]
 }
 
-/** A statement may read this many rows for each returned row (it may join tables), plus the rows of a small table. */
-const readPerReturned = 10
+/** A statement may read this many rows for each row of its answer (it may join tables), plus the rows of a small table. */
+const readPerAnswered = 10
 const smallTableRows = 200
 
 const tableScans = ['Seq Scan', 'Index Scan', 'Index Only Scan', 'Bitmap Heap Scan', 'Tid Scan', 'Tid Range Scan']
-const aggregates = ['Aggregate', 'WindowAgg', 'Group']
+const aggregateNodes = ['Aggregate', 'WindowAgg', 'Group']
+
+/** Returns the maximum number of rows that a statement may read. `mayAggregate`: the rows that it aggregates are its answer. */
+export const maxReadOf = ({ returned, aggregated }: PlanCost, mayAggregate: boolean): number =>
+  readPerAnswered * Math.max(returned, mayAggregate ? aggregated : 0) + smallTableRows
 
 /** Computes the cost of a statement from its plan. */
 export function costOf(plan: PlanNode): PlanCost {
   const nodes = [...withChildren(plan)]
   const scans = nodes.filter((node) => tableScans.includes(node['Node Type']))
   const read = sum(scans.map(readBy))
-  const returned = Math.max(rowsOf(plan), ...nodes.flatMap(consumedBy))
+  const returned = Math.max(rowsOf(plan), ...consumedBy(nodes, ['ModifyTable']))
   const fullScans = scans.filter((node) => node['Node Type'] === 'Seq Scan' && readBy(node) > smallTableRows)
   return {
     read: Math.round(read),
     returned: Math.round(returned),
-    maxRead: Math.round(readPerReturned * returned + smallTableRows),
+    aggregated: Math.round(Math.max(0, ...consumedBy(nodes, aggregateNodes))),
     pages: (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0),
     scanned: [...new Set(fullScans.map((node) => (node['Relation Name'] ?? '').replace(/_\d{8}$/, '')))],
   }
@@ -56,11 +60,9 @@ function readBy(node: PlanNode): number {
   return ((node['Actual Rows'] ?? 0) + discarded) * (node['Actual Loops'] ?? 0)
 }
 
-/** Returns the numbers of rows that a node writes or aggregates. They count as returned. */
-function consumedBy(node: PlanNode): number[] {
-  const isConsumer = node['Node Type'] === 'ModifyTable' || aggregates.includes(node['Node Type'])
-  return isConsumer ? (node.Plans ?? []).map(rowsOf) : []
-}
+/** Returns the numbers of rows that nodes of these types write or aggregate. */
+const consumedBy = (nodes: PlanNode[], types: string[]): number[] =>
+  nodes.filter((node) => types.includes(node['Node Type'])).flatMap((node) => (node.Plans ?? []).map(rowsOf))
 
 function* withChildren(node: PlanNode): Generator<PlanNode> {
   yield node

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import type { App } from '../../../../server/src/app.ts'
 import { catalogs } from './catalogs.ts'
+import { billing, billingStates, meteredResources } from './fill-billing.ts'
 import { domains } from './fill-domains.ts'
 import { statusPages } from './fill-status-pages.ts'
 
@@ -10,7 +11,6 @@ type Pool = App['database']['pool']
 const versionsPerOrg = 25
 
 const containers = `unnest(array['api', 'processor'])`
-const meteredResources = `unnest(array['api', 'processor', 'db'])`
 
 const manifest = {
   manifest_version: 'subsquid.io/v0.1',
@@ -34,9 +34,12 @@ const packageJson = {
 const emptyFileList = gzipSync(JSON.stringify({ files: [], isComplete: true })).toString('hex')
 const jsonLiteral = (value: unknown) => `'${JSON.stringify(value).replaceAll("'", "''")}'`
 
+/** The address of a chain at the gateway, from which Shoal reads the chain that a processor indexes. */
+const rpcUrl = 'https://squids.example.com/rpc/devnet/shoal_rpc_sample'
+
 /** SQL expression of the workload of version `s`, in plain text. */
 const workload = `json_build_object('id', s.id || '.1', 'tenant', s.org_id::text, 'version', s.id::text, 'image', s.image, 'containers',
-  (select json_agg(json_build_object('name', name, 'command', json_build_array('node'), 'env', json_build_object('SQUID_ID', s.id::text),
+  (select json_agg(json_build_object('name', name, 'command', json_build_array('node'), 'env', json_build_object('SQUID_ID', s.id::text, 'RPC_URL', '${rpcUrl}'),
     'resources', json_build_object('cpuCores', 0.25, 'memoryBytes', 268435456), 'restart', case when name = 'api' then 'always' else 'on-failure' end,
     'ports', json_build_array(case when name = 'api' then 4350 else 3000 end), 'stopGraceMs', 5000)) from ${containers} name))::text`
 
@@ -76,7 +79,7 @@ const versionRows = (versions: number, orgs: number) => [
   `insert into container_runs (squid_id, generation, container, run, ordinal, started_at, ended_at, exit_code, how)
    select id, 1, c, 'run-' || id || c || n, n, now() - n * interval '1 day', now(), 1, 'error' from squids, ${containers} c, generate_series(1, 5) n`,
   `insert into processor_states (squid_id, generation, processor, current_block, total_blocks, blocks_per_second, sync_ratio, progressed_at, head_moved_at, scraped_at, chain)
-   select id, 1, 'processor', 1000000, 1000000, 10, 1, now(), now(), now(), 'ethereum' from squids`,
+   select id, 1, 'processor', 1000000, 1000000, 10, 1, now(), now(), now(), 'devnet' from squids`,
   `insert into processor_sources (squid_id, generation, processor, sentence) select id, 1, 'processor', 'Its node does not respond.' from squids where id % 50 = 0`,
   `insert into api_states (squid_id, generation, container, is_available, since) select id, 1, 'api', true, now() from squids`,
   `insert into gateways (id, seen_at) values ('gateway-1', now()), ('gateway-2', now())`,
@@ -84,8 +87,10 @@ const versionRows = (versions: number, orgs: number) => [
 ]
 
 const deployments = [
+  // Few are old enough to be deleted, since the job that deletes them takes a transaction for each.
   `insert into uploads (id, org_id, sha256, bytes, created_at, received_at)
-   select gen_random_uuid(), org_id, md5(s.id || '-' || n), 100000, now() - n * interval '1 day', now() from squids s, generate_series(1, 3) n where s.id % 20 = 0`,
+   select gen_random_uuid(), org_id, md5(s.id || '-' || n), 100000, now() - case when s.id <= 40 then n else 0 end * interval '1 day', now()
+   from squids s, generate_series(1, 3) n where s.id % 4 = 0`,
   `insert into deployments (org_id, squid_id, squid_name, squid_slot, type, status, request_key, upload_id, image, created_at, updated_at, finished_at)
    select org_id, s.id, name, slot, 'DEPLOY', 'OK', 'key-' || s.id || '-' || n, null, image, now() - n * interval '10 days', now(), now() - n * interval '10 days'
    from squids s, generate_series(1, 5) n order by n desc, md5(s.id::text)`,
@@ -159,27 +164,6 @@ const rpc = [
   `insert into chain_heads (chain, head_block, moved_at, observed_at) select 'chain-' || n, 1000000, now(), now() from generate_series(1, 50) n`,
 ]
 
-const billing = [
-  `insert into billing_accounts (org_id, customer_id) select id, 'cus_test_' || id from orgs`,
-  `insert into invoices (number, org_id, month, closed_at, receipt, customer, total_usd, paid_at)
-   select row_number() over (), id, to_char(now() - n * interval '1 month', 'YYYY-MM'), now() - n * interval '1 month',
-     '{"items": [], "total": "10"}', '{"code": "org", "name": "Org", "details": null}', 10, now()
-   from orgs, generate_series(1, 6) n`,
-  `insert into charges (key, invoice, org_id, payment_method_id, amount_cents, status, provider_id, at)
-   select 'charge-' || number, number, org_id, 'method-' || org_id, 1000, 'succeeded', 'provider-' || number, closed_at from invoices`,
-  `insert into payment_methods (id, org_id, details, added_at) select 'method-' || id, id, '{"card": {"last4": "4242", "exp_month": 1, "exp_year": 2040}, "link": null}', now() from orgs`,
-  `insert into usage_spans (org_id, squid_id, squid_name, resource, type, size, from_ms, to_ms)
-   select org_id, id, name || '@' || slot, c, 'processor.small', 1, (extract(epoch from now()) * 1000)::bigint - 3600000 * n, (extract(epoch from now()) * 1000)::bigint - 3600000 * (n - 1)
-   from squids, ${meteredResources} c, generate_series(1, 2) n`,
-  `insert into usage_records (org_id, squid_id, squid_name, source, resource, type, hour, part, quantity, month, recorded_at)
-   select org_id, id, name || '@' || slot, 'containers', id || '/processor', 'processor.small', hour, 0, 3600000, to_char(hour, 'YYYY-MM'), now()
-   from squids, generate_series(1, 40) n, lateral (select date_trunc('hour', now()) - (n * 2 + n / 20 * 480) * interval '1 hour' as hour) h`,
-  `insert into billing_events (id, at) select 'event-' || n, now() from generate_series(1, 5000) n`,
-  `insert into billing_hibernations (squid_id, org_id, squid_name, reason, month, at) select id, org_id, name, 'debt', to_char(now(), 'YYYY-MM'), now() from squids where id % 500 = 7`,
-  `insert into meter_state (id, observed_at_ms, recorded_until_ms)
-   values (1, (extract(epoch from now()) * 1000)::bigint - 60000, (extract(epoch from date_trunc('hour', now())) * 1000)::bigint - 3600000)`,
-]
-
 const alerts = [
   `insert into alert_rules (org_id, kind, is_enabled, threshold) select id, 'STALLED', true, 10 from orgs`,
   `insert into alert_channels (org_id, type, name, sealed_url, is_enabled, created_at) select id, 'webhook', 'Webhook ' || n, 'http://127.0.0.1:9/' || id, id = 3, now() from orgs, generate_series(1, 2) n`,
@@ -210,7 +194,7 @@ const partitioned = {
  * whose sealer stores values in plain text.
  */
 export async function fillInstallation(pool: Pool, versions: number): Promise<void> {
-  const orgs = Math.max(2, Math.round(versions / versionsPerOrg))
+  const orgs = Math.max(6, Math.round(versions / versionsPerOrg))
   const client = await pool.connect()
   try {
     await client.query('set synchronous_commit = off')
@@ -224,6 +208,7 @@ export async function fillInstallation(pool: Pool, versions: number): Promise<vo
       metrics(),
       rpc,
       billing,
+      billingStates(orgs),
       alerts,
       statusPages,
       domains,

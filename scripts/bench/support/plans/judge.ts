@@ -1,37 +1,51 @@
+import { maxReadOf } from './cost.ts'
 import type { RecordedStatement } from './recorder.ts'
 
+/** A statement that must read the rows that it aggregates, and the reason. `statement`: the beginning of the normalized statement. */
+export type Aggregate = { statement: string; reason: string }
+
 /** A statement that may read more rows than its `maxRead`, and the reason. */
-export type Exception = {
-  /** The beginning of the normalized statement. */
-  statement: string
+export type Exception = Aggregate & {
   /** Number of additional rows that the statement may read for each version of the installation. */
   perVersion: number
-  reason: string
 }
 
-export type Judged = RecordedStatement & { maxRead: number; exception: Exception | null; holds: boolean }
+export type Judged = RecordedStatement & {
+  maxRead: number
+  aggregate: Aggregate | null
+  exception: Exception | null
+  holds: boolean
+}
+
+/** The statements that may read more than they answer. */
+export type Lists = { aggregates: Aggregate[]; exceptions: Exception[] }
 
 /** A statement that reads at most this many pages needs no index: Postgres reads a small table as a whole. */
 const fewPages = 32
 
-/** Compares the rows that each statement read with its `maxRead`, which an exception raises. A statement that reads few pages always holds. */
-export function judge(statements: RecordedStatement[], exceptions: Exception[], versions: number): Judged[] {
+/** Compares the rows that each statement read with its `maxRead`, which the lists raise. A statement that reads few pages always holds. */
+export function judge(statements: RecordedStatement[], { aggregates, exceptions }: Lists, versions: number): Judged[] {
   return statements.map((statement) => {
-    const exception = exceptions.find((candidate) => statement.statement.startsWith(candidate.statement)) ?? null
-    const maxRead = statement.cost.maxRead + (exception?.perVersion ?? 0) * versions
+    const isOf = ({ statement: beginning }: Aggregate) => statement.statement.startsWith(beginning)
+    const aggregate = aggregates.find(isOf) ?? null
+    const exception = exceptions.find(isOf) ?? null
+    const cost = aggregate ? statement.aggregateCost : statement.cost
+    const maxRead = maxReadOf(cost, aggregate !== null) + (exception?.perVersion ?? 0) * versions
     return {
       ...statement,
+      cost,
+      aggregate,
       exception,
       maxRead,
-      holds: statement.cost.read <= maxRead || statement.cost.pages <= fewPages,
+      holds: cost.read <= maxRead || cost.pages <= fewPages,
     }
   })
 }
 
-/** Returns the exceptions that no executed statement matches, because the statement was changed or removed. */
-export const unusedExceptions = (judged: Judged[], exceptions: Exception[]): string[] =>
-  exceptions
-    .filter((candidate) => !judged.some(({ exception }) => exception === candidate))
+/** Returns the entries of the lists that no executed statement matches, because the statement was changed or removed. */
+export const unusedEntries = (judged: Judged[], { aggregates, exceptions }: Lists): string[] =>
+  [...aggregates, ...exceptions]
+    .filter((entry) => !judged.some(({ aggregate, exception }) => aggregate === entry || exception === entry))
     .map(({ statement }) => statement)
 
 /** Describes a statement in one line: its caller, the rows it read and returned, and its text. */

@@ -1,3 +1,4 @@
+import { startDevnet } from '../../../devnet/devnet.ts'
 import { startExternalPostgres } from '../../../external-postgres.ts'
 import { openBenchApp } from './app.ts'
 import { startStoreCoverage } from './coverage.ts'
@@ -28,7 +29,8 @@ export async function recordPlans(versions: number): Promise<Recording> {
     }
     const recorder = new PlanRecorder()
     const coverage = await startStoreCoverage()
-    const { app, failedStatements, close } = await openBenchApp(url, versions)
+    await using devnet = await startDevnet({ transfers: 20 })
+    const { app, failedStatements, close } = await openBenchApp(url, versions, devnet.rpcUrl)
     try {
       await runEverything(app, recorder)
     } finally {

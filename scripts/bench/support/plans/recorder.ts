@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import pg from 'pg'
-import { costOf, type PlanCost, type PlanNode } from './cost.ts'
+import { costOf, maxReadOf, type PlanCost, type PlanNode } from './cost.ts'
 
 /** Settings that make Postgres send the plan of every statement to its client, once `auto_explain.log_min_duration` is 0. */
 export const explainSettings = {
@@ -13,7 +13,7 @@ export const explainSettings = {
   'auto_explain.log_level': 'notice',
 }
 
-/** A statement of one caller. `cost` is that of the execution with the greatest `read - maxRead`. */
+/** A statement of one caller. Its costs are those of the executions that exceeded `maxReadOf` most. */
 export type RecordedStatement = {
   caller: string
   /** The normalized statement, in which lists of values have one element. */
@@ -21,6 +21,8 @@ export type RecordedStatement = {
   executions: number
   totalMs: number
   cost: PlanCost
+  /** The cost if the statement may aggregate. */
+  aggregateCost: PlanCost
 }
 
 type Notice = { message?: string | undefined }
@@ -79,15 +81,20 @@ export class PlanRecorder {
     const cost = costOf(plan)
     const key = `${caller}\n${statement}`
     const previous = this.#statements.get(key)
-    const isWorse = !previous || cost.read - cost.maxRead > previous.cost.read - previous.cost.maxRead
     this.#statements.set(key, {
       caller,
       statement,
       executions: (previous?.executions ?? 0) + 1,
       totalMs: (previous?.totalMs ?? 0) + Number(ms),
-      cost: isWorse ? cost : previous.cost,
+      cost: worse(previous?.cost, cost, false),
+      aggregateCost: worse(previous?.aggregateCost, cost, true),
     })
   }
+}
+
+function worse(previous: PlanCost | undefined, cost: PlanCost, mayAggregate: boolean): PlanCost {
+  const excess = (of: PlanCost) => of.read - maxReadOf(of, mayAggregate)
+  return !previous || excess(cost) > excess(previous) ? cost : previous
 }
 
 /** Returns the first argument of `Client.query`, labelled with the caller. Leaves COPY streams and cursors unchanged. */

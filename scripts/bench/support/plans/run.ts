@@ -7,12 +7,14 @@ import type { WorkerApp } from '../../../../server/src/app.ts'
 import { createGateway } from '../../../../server/src/gateway/gateway.ts'
 import { createHttpApp } from '../../../../server/src/http/app.ts'
 import { metricsOf } from '../../../../server/src/health/metrics.ts'
+import { startHeartbeat } from '../../../../server/src/installation/heartbeat.ts'
 import type { Job } from '../../../../server/src/jobs/jobs.ts'
 import { mailJobs } from '../../../../server/src/mail/index.ts'
-import { channelJobs, startAlerts } from '../../../../server/src/modules/alerts/index.ts'
+import { channelJobs, queueDeliveriesWithoutJob, startAlerts } from '../../../../server/src/modules/alerts/index.ts'
 import { authJobs } from '../../../../server/src/modules/auth/index.ts'
 import { startBilling } from '../../../../server/src/modules/billing/index.ts'
 import {
+  certificateJobs,
   findCertificate,
   findChallengeCertificate,
   findKeyAuthorization,
@@ -67,6 +69,7 @@ export async function runEverything(app: WorkerApp, recorder: PlanRecorder): Pro
     alerts: () => startAlerts(app, () => runStatusRound(app)),
     certificates: () => startCertificates(app),
     domains: () => startDomains(app),
+    heartbeat: () => startHeartbeat(app),
   }
   for (const [caller, start] of Object.entries(loops)) startRecorded(caller, start)
   const gateway = await recorder.as('gateway', () => createGateway(app))
@@ -77,6 +80,7 @@ export async function runEverything(app: WorkerApp, recorder: PlanRecorder): Pro
   for (const org of orgsUnderTest) await callReads(http, recorder, org)
   await recorder.as('status page', () => publicPagesOf(app).find(statusPageSlug, 'html'))
   await recorder.as('TLS', () => findForHandshakes(app))
+  await recorder.as('start of the worker', () => queueDeliveriesWithoutJob(app))
   await recorder.as('server metrics', () => metricsOf(app).registry.metrics())
   const run = (job: Job<never>, ...args: Parameters<Job<never>['run']>) =>
     recorder.as(`job ${job.name}`, () => job.run(...args))
@@ -106,6 +110,7 @@ const jobsOf = (app: WorkerApp): Job<never>[] => [
   ...retentionJobs(app),
   ...removalJobs(app),
   ...channelJobs(app),
+  ...certificateJobs(app),
 ]
 
 /** Waits until each caller has executed the same statement twice, and has thus completed a round. */
@@ -138,6 +143,9 @@ async function makeOrgsUnderTest(app: WorkerApp): Promise<[OrgUnderTest, OrgUnde
     const { rows } = await app.database.pool.query<Record<string, string>>(
       `select o.code, s.id::text as "squidId", s.name || '@' || s.slot as reference, s.name, to_char(now(), 'YYYY') as year,
          (select max(id)::text from deployments where org_id = o.id) as deployment,
+         (select min(id)::text from deployments where org_id = o.id) as "firstDeployment",
+         (select min(user_id)::text from roles where org_id = o.id) as "userId",
+         to_char(now() - interval '1 month', 'YYYY') as "lastYear", to_char(now() - interval '1 month', 'FMMM') as "lastMonth",
          (select min(id::text) from status_incidents where org_id = o.id and alert_id is null) as "incidentId",
          (select min(u.id)::text from status_updates u where u.incident_id::text =
            (select min(id::text) from status_incidents where org_id = o.id and alert_id is null)) as "updateId"
