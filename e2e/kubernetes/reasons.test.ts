@@ -52,7 +52,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)('the log of a
     expect(await waitFor(id), log).toMatchObject({ status: 'OK', failed: 'NO' })
   }
 
-  test('says that no node has room', { timeout: 600_000 }, async () => {
+  test('says that no node has capacity', { timeout: 600_000 }, async () => {
     await kubectl(['cordon', node])
     const allow = async () => void (await kubectl(['uncordon', node]))
     onTestFinished(allow)
