@@ -12,9 +12,6 @@ import { followSession } from './session-gate.ts'
 import { makeRouter } from './router.tsx'
 import { reportMissingCode } from './missing-code.ts'
 
-// Few users need it, so it is not part of the first view.
-if (matchMedia('(forced-colors: active)').matches) void import('../ui/forced-colors.css')
-
 const queryClient = createQueryClient()
 const router = makeRouter(queryClient)
 followTheme()
