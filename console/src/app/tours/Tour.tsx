@@ -1,8 +1,9 @@
 import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { useEffect, useEffectEvent } from 'react'
 import { setSetting, useSetting } from '../../lib/local-settings.ts'
+import { doneStep, firstTour } from './first-tour.ts'
 import { showStep } from './popover.ts'
-import { doneStep, firstTour, pathOf } from './steps.ts'
+import { pathOf } from './steps.ts'
 
 const setStep = (step: number) => setSetting('onboardingGuide', Math.min(Math.max(step, 0), doneStep))
 

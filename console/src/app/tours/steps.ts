@@ -1,16 +1,7 @@
-/**
- * The steps of the first tour, in order (spec 2.4, which gives no texts for the second tour). `onboardingGuide` of the local settings
- * is the index of the current step.
- */
-export const firstTour = ['personal_settings', 'api_key', 'org_menu', 'org_settings', 'done'] as const
-
-type Step = (typeof firstTour)[number]
+import type { Step } from './first-tour.ts'
 
 /** The page that a step requires. */
 export const pathOf: Partial<Record<Step, '/settings'>> = { org_settings: '/settings' }
-
-/** The index that means that the tour is over. */
-export const doneStep = firstTour.indexOf('done')
 
 type ShownStep = {
   name: Step

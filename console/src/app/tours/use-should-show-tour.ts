@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 import { useUser } from '../../api/session.ts'
 import { useSetting } from '../../lib/local-settings.ts'
-import { doneStep } from './steps.ts'
+import { doneStep } from './first-tour.ts'
 
 /** The width from which the sidebar, which is a target of the tour, is visible (spec 2.3, md). */
 const wideScreen = matchMedia('(min-width: 1000px)')
