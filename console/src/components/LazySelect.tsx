@@ -2,7 +2,7 @@ import { ChevronsUpDown } from 'lucide-react'
 import { useState, type ComponentProps, type KeyboardEvent, type ReactNode } from 'react'
 import type { MultiSelect, Select } from '../ui/Select.tsx'
 import { cx } from '../ui/classes.ts'
-import { triggerClass } from '../ui/control-classes.ts'
+import { triggerClass, triggerEdgeClass } from '../ui/control-classes.ts'
 import { prefetch } from '../ui/prefetch.ts'
 import { selectionText } from '../ui/selection-text.ts'
 
@@ -71,7 +71,7 @@ function PlainUntilOpened({ label, text, isEmpty, isDisabled = false, className,
         onFocus={prepare}
         onClick={open}
         onKeyDown={openByArrow}
-        className={triggerClass}
+        className={cx(triggerClass, triggerEdgeClass)}
       >
         <span className={cx('flex-1 truncate', isEmpty && 'text-ink-3')}>{text}</span>
         <ChevronsUpDown size={14} aria-hidden className="shrink-0 text-ink-3" />

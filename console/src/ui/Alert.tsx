@@ -13,16 +13,25 @@ const toneClasses = {
   bad: 'bg-bad-soft border-bad',
 }
 
-type Props = { tone: AlertTone; title?: string; children?: ReactNode; action?: ReactNode; className?: string }
+type Props = {
+  tone: AlertTone
+  title?: string
+  children?: ReactNode
+  action?: ReactNode
+  /** Has square corners, because it fills a card. */
+  isFlush?: boolean
+  className?: string
+}
 
 /** An inline message. Screen readers announce it immediately if its tone is `bad`. */
-export function Alert({ tone, title, children, action, className }: Props) {
+export function Alert({ tone, title, children, action, isFlush = false, className }: Props) {
   const Icon = icons[tone]
   return (
     <div
       role={tone === 'bad' ? 'alert' : 'status'}
       className={cx(
-        'flex flex-wrap items-start gap-2.5 rounded-r-md border-l-2 px-3.5 py-2.5',
+        'flex flex-wrap items-start gap-2.5 border-l-2 px-3.5 py-2.5',
+        !isFlush && 'rounded-r-md',
         toneClasses[tone],
         className,
       )}

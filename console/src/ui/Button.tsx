@@ -20,17 +20,21 @@ const variants: Record<ButtonVariant, string> = {
     'border-transparent bg-bad text-on-bad not-aria-disabled:hover:bg-bad-strong aria-disabled:not-aria-busy:bg-muted aria-disabled:not-aria-busy:text-ink-3',
 }
 
-const sizes: Record<ButtonSize, string> = { 28: 'h-7 px-2.5 text-sm', 32: 'h-8 px-3', 36: 'h-9 px-3.5 text-md' }
+const sizes: Record<ButtonSize, string> = { 28: 'h-7 text-sm', 32: 'h-8', 36: 'h-9 text-md' }
+const paddings: Record<ButtonSize, string> = { 28: 'px-2.5', 32: 'px-3', 36: 'px-3.5' }
+const squares: Record<ButtonSize, string> = { 28: 'w-7', 32: 'w-8', 36: 'w-9' }
 
 /** The classes of a button, for links that have its appearance. */
-export function buttonClass(variant: ButtonVariant = 'secondary', size: ButtonSize = 32): string {
-  return cx(base, variants[variant], sizes[size])
+export function buttonClass(variant: ButtonVariant = 'secondary', size: ButtonSize = 32, isSquare = false): string {
+  return cx(base, variants[variant], sizes[size], (isSquare ? squares : paddings)[size])
 }
 
 export type ButtonProps = Omit<ComponentProps<'button'>, 'disabled'> & {
   variant?: ButtonVariant
   size?: ButtonSize
   icon?: ReactNode
+  /** Has only an icon. */
+  isSquare?: boolean
   /** The action is in progress: the button keeps its width, shows a spinner and ignores clicks. */
   isPending?: boolean
   isDisabled?: boolean
@@ -43,6 +47,7 @@ export function Button({
   variant = 'secondary',
   size = 32,
   icon,
+  isSquare = false,
   isPending = false,
   isDisabled = false,
   disabledReason = null,
@@ -61,7 +66,7 @@ export function Button({
       aria-disabled={isInactive || undefined}
       aria-busy={isPending || undefined}
       onClick={press}
-      className={cx(buttonClass(variant, size), className)}
+      className={cx(buttonClass(variant, size, isSquare), className)}
     >
       <span className={cx('inline-flex items-center gap-1.5', isPending && 'opacity-0')}>
         {icon}

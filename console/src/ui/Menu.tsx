@@ -2,7 +2,7 @@ import { isValidElement, type ReactNode, type RefObject } from 'react'
 import { Header, Menu as AriaMenu, MenuItem, MenuSection, Popover } from 'react-aria-components'
 import type { Action, ActionGroup } from './action.ts'
 import { cx } from './classes.ts'
-import { itemClass, popoverClass } from './control-classes.ts'
+import { dangerItemClass, itemClass, popoverClass } from './control-classes.ts'
 
 export type MenuProps = {
   /** Accessible name. */
@@ -34,7 +34,7 @@ export default function Menu({
       onOpenChange={onOpenChange}
       placement={placement}
       offset={4}
-      className={cx(popoverClass, 'min-w-48!')}
+      className={cx(popoverClass, 'min-w-48')}
     >
       {header}
       <AriaMenu aria-label={label} autoFocus="first" onClose={() => onOpenChange(false)} className="outline-none">
@@ -63,10 +63,7 @@ function Item({ action }: { action: Action }) {
       textValue={label}
       isDisabled={disabledReason !== null}
       onAction={run}
-      className={cx(
-        itemClass,
-        isDanger && disabledReason === null && 'text-bad data-focused:bg-bad-soft! data-hovered:bg-bad-soft!',
-      )}
+      className={isDanger && disabledReason === null ? dangerItemClass : itemClass}
     >
       {Icon && (
         <span className="grid min-w-4 shrink-0 place-items-center text-ink-3 group-data-disabled:opacity-60">

@@ -3,7 +3,7 @@ import { useEffect, useState, type ReactNode } from 'react'
 import { Button, Label, ListBox, ListBoxItem, Popover, Select as AriaSelect, SelectValue } from 'react-aria-components'
 import { descriptionClass, errorClass, labelClass } from './Field.tsx'
 import { cx } from './classes.ts'
-import { itemClass, popoverClass, triggerClass, type Option } from './control-classes.ts'
+import { itemClass, popoverClass, triggerClass, triggerEdgeClass, type Option } from './control-classes.ts'
 import { selectionText } from './selection-text.ts'
 
 type FieldAppearance = {
@@ -119,7 +119,7 @@ function SelectParts({
   return (
     <>
       {!appearance.isLabelHidden && <Label className={labelClass}>{appearance.label}</Label>}
-      <Button className={cx(triggerClass, appearance.error && 'border-bad!')}>
+      <Button className={cx(triggerClass, appearance.error ? 'border-bad' : triggerEdgeClass)}>
         {children}
         <ChevronsUpDown size={14} aria-hidden className="shrink-0 text-ink-3" />
       </Button>
@@ -130,7 +130,7 @@ function SelectParts({
       ) : (
         appearance.description && <p className={descriptionClass}>{appearance.description}</p>
       )}
-      <Popover offset={4} className={popoverClass}>
+      <Popover offset={4} className={cx(popoverClass, 'min-w-(--trigger-width)')}>
         <ListBox className="outline-none">
           {options.map((option) => (
             <OptionItem key={option.id} option={option} />

@@ -9,8 +9,10 @@ import type { NavItem } from './nav.ts'
 import { OrgSwitcher } from './OrgSwitcher.tsx'
 import { useNavItems } from './use-nav-items.ts'
 
-const itemClass =
-  'flex h-8 items-center gap-2.5 rounded-md px-2.5 text-ink-2 transition-colors hover:bg-muted hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent'
+const itemClass = 'flex h-8 items-center gap-2.5 rounded-md px-2.5'
+const enabledClass =
+  'text-ink-2 transition-colors hover:bg-muted hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent'
+const classOf = (isDisabled: boolean) => cx(itemClass, isDisabled ? 'pointer-events-none text-ink-3' : enabledClass)
 
 const warningIcons = { warn: TriangleAlert, bad: CircleAlert }
 
@@ -48,14 +50,7 @@ function NavLink({ item, isDisabled }: { item: NavItem; isDisabled: boolean }) {
   const { label, to, icon: Icon, isBeta, warning } = item
   const Warning = warning && warningIcons[warning.tone]
   return (
-    <Link
-      to={to}
-      disabled={isDisabled}
-      className={cx(
-        itemClass,
-        'aria-disabled:pointer-events-none aria-disabled:bg-transparent! aria-disabled:font-normal! aria-disabled:text-ink-3!',
-      )}
-    >
+    <Link to={to} disabled={isDisabled} className={classOf(isDisabled)}>
       <Icon size={16} aria-hidden className="shrink-0" />
       <span className="flex-1 truncate">{label}</span>
       {isBeta && <Label>BETA</Label>}
@@ -73,13 +68,13 @@ type ExternalLinkProps = { href: string; isDisabled: boolean; icon: ReactNode; c
 function ExternalLink({ href, isDisabled, icon, children }: ExternalLinkProps) {
   if (isDisabled)
     return (
-      <span aria-disabled className={cx(itemClass, 'pointer-events-none text-ink-3')}>
+      <span aria-disabled className={classOf(true)}>
         {icon}
         {children}
       </span>
     )
   return (
-    <a href={href} target={href.startsWith('http') ? '_blank' : undefined} rel="noreferrer" className={itemClass}>
+    <a href={href} target={href.startsWith('http') ? '_blank' : undefined} rel="noreferrer" className={classOf(false)}>
       {icon}
       {children}
     </a>

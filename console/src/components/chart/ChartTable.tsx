@@ -1,6 +1,6 @@
 import { memo } from 'react'
 import { cx } from '../../ui/classes.ts'
-import { numberClass, tableClass, tdClass, thClass } from '../../ui/control-classes.ts'
+import { denseTdClass, denseThClass, numberClass, tableClass } from '../../ui/control-classes.ts'
 import { formatPointTime, formatValue, type ChartData, type ChartScale } from './chart-data.ts'
 
 /** Limits of the table, so that the browser lays it out fast. The chart and the copied text have all rows. */
@@ -26,11 +26,11 @@ export const ChartTable = memo(function ChartTable({ title, data, scale, heightP
       <table className={tableClass}>
         <thead>
           <tr>
-            <th scope="col" className={cx(thClass, 'sticky top-0 bg-canvas px-2!')}>
+            <th scope="col" className={cx(denseThClass, 'sticky top-0 bg-canvas')}>
               Time
             </th>
             {data.series.map(({ label }, seriesIndex) => (
-              <th key={seriesIndex} scope="col" className={cx(thClass, 'sticky top-0 bg-canvas px-2! text-right')}>
+              <th key={seriesIndex} scope="col" className={cx(denseThClass, 'sticky top-0 bg-canvas text-right')}>
                 {label}
               </th>
             ))}
@@ -39,9 +39,9 @@ export const ChartTable = memo(function ChartTable({ title, data, scale, heightP
         <tbody>
           {newest.map(({ time, index }) => (
             <tr key={time}>
-              <td className={cx(tdClass, 'tabular h-8! px-2! whitespace-nowrap')}>{formatPointTime(data, time)}</td>
+              <td className={cx(denseTdClass, 'tabular whitespace-nowrap')}>{formatPointTime(data, time)}</td>
               {data.series.map(({ values }, seriesIndex) => (
-                <td key={seriesIndex} className={cx(tdClass, numberClass, 'h-8! px-2! whitespace-nowrap')}>
+                <td key={seriesIndex} className={cx(denseTdClass, numberClass, 'whitespace-nowrap')}>
                   {formatValue(scale, values[index])}
                 </td>
               ))}

@@ -114,14 +114,16 @@ export function DeployLog({ deployment, title = 'Log', aside, filter = noFilter 
           )}
         </div>
         {isGrowing && !isFollowing && (
-          <Button
-            size={28}
-            icon={<ArrowDown size={14} aria-hidden />}
-            onClick={scrollToEnd}
-            className="absolute! right-4 bottom-3 shadow-overlay"
-          >
-            Follow
-          </Button>
+          <div className="absolute right-4 bottom-3">
+            <Button
+              size={28}
+              icon={<ArrowDown size={14} aria-hidden />}
+              onClick={scrollToEnd}
+              className="shadow-overlay"
+            >
+              Follow
+            </Button>
+          </div>
         )}
       </div>
     </Card>

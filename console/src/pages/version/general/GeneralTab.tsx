@@ -125,7 +125,7 @@ function Warnings({ alerts }: { alerts: Squid['alerts'] }) {
     <ul className="divide-y divide-line">
       {alerts.map(({ kind, label, severity, reason, since }) => (
         <li key={label}>
-          <Alert tone={severity === 'CRITICAL' ? 'bad' : 'warn'} title={label} className="rounded-none!">
+          <Alert tone={severity === 'CRITICAL' ? 'bad' : 'warn'} title={label} isFlush>
             {reason}
             {since && (
               <span className="text-ink-2">
