@@ -305,3 +305,15 @@ test('charts are accessible in both themes and at every width, and browsers repo
   expect(await accessibilityFlaws(page, 'metrics', 2000)).toEqual([])
   expect(pageErrors).toEqual([])
 })
+
+test.each(['C', 'en-US@posix'])(
+  'charts are drawn even if the browser reports the invalid language %s',
+  async (language) => {
+    const target = await page.context().newPage()
+    await target.addInitScript(`Object.defineProperty(Navigator.prototype, 'language', { get: () => '${language}' })`)
+    await open('range=1d', target)
+    await target.locator('section canvas').first().waitFor()
+    expect(await target.evaluate('navigator.language')).toBe('en-US')
+    await target.close()
+  },
+)

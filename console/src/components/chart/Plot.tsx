@@ -1,4 +1,5 @@
 import { useEffect, useEffectEvent, useLayoutEffect, useRef } from 'react'
+import './valid-language.ts'
 import uPlot from 'uplot'
 import { onThemeChange } from '../../lib/theme-tokens.ts'
 import './chart.css'
