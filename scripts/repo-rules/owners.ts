@@ -117,6 +117,25 @@ const rules: OwnerRule[] = [
     broken: { 'console/src/pages/a.ts': `useQuery({ queryKey: ['deployments.lst', code], queryFn })` },
   },
   {
+    title: 'a query that is not always needed uses onlyIf of console/src/api/query.ts',
+    why: 'a query that is merely disabled still has a function, so that `refetch` calls it with parameters that do not exist',
+    fix: 'pass the query to onlyIf, or skipToken as its function',
+    pattern: /\benabled: /,
+    scope: consoleSource,
+    // An option of the list of visible rows, not of a query.
+    owners: ['console/src/components/data-table/use-visible-items.ts'],
+    broken: { 'console/src/pages/a.ts': `useQuery({ ...tokenQuery(code), enabled: canRead })` },
+  },
+  {
+    title: 'no class of the console overrides another one with `!`',
+    why: 'the override shows that a part lacks a variant, and the next user of the part cannot override it',
+    fix: 'give the part a variant, such as isSquare of Button',
+    pattern: /["'`\s][a-z]+(?:[-:][\w[\]().=/%-]+)+!(?=["'`\s])/,
+    scope: consoleSource,
+    owners: [],
+    broken: { 'console/src/ui/A.tsx': `<Button className="px-0! w-8" />` },
+  },
+  {
     title: 'only one file uses each optional browser feature and React.lazy',
     why: 'not all browsers have requestIdleCallback, and React.lazy remembers a failed load forever',
     fix: 'call whenIdle (console/src/lib/when-idle.ts), lazyPart (console/src/lib/lazy.tsx) or lazyPage (console/src/app/missing-code.ts)',

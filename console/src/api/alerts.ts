@@ -1,7 +1,7 @@
 import type { AlertChannel, AlertEvent } from '@shoal/contract'
 import { useQuery, type QueryClient } from '@tanstack/react-query'
 import { useOrg } from './active-org.ts'
-import { q } from './query.ts'
+import { onlyIf, q } from './query.ts'
 import { seed, withItem } from './seed.ts'
 
 /** The poll interval of the alerts page. For the bell, which is on all pages, a minute is enough. */
@@ -15,7 +15,7 @@ export const openAlertsQuery = (code: string, refetchInterval = alertsPollMs) =>
 /** Open alerts of the active organization, polled once a minute. Undefined while loading. */
 export function useBellAlerts(): AlertEvent[] | undefined {
   const { code } = useOrg()
-  return useQuery({ ...openAlertsQuery(code, bellPollMs), staleTime: bellPollMs, enabled: code !== '' }).data
+  return useQuery(onlyIf(code !== '', { ...openAlertsQuery(code, bellPollMs), staleTime: bellPollMs })).data
 }
 
 /** Adds a new channel to the cached list, or replaces a changed one. */

@@ -1,4 +1,4 @@
-import { queryOptions, type QueryClient, type UseQueryOptions } from '@tanstack/react-query'
+import { queryOptions, skipToken, type QueryClient, type SkipToken, type UseQueryOptions } from '@tanstack/react-query'
 import type { CallOf, PayloadOf } from '@shoal/contract'
 import { send, type Call, type EndpointName, type EndpointOf } from './client.ts'
 
@@ -8,7 +8,7 @@ export type CallArgument<N extends EndpointName> = CallOf<EndpointOf<N>>
 /** Options of a query other than its call, mainly how long the data is fresh and when to refetch. */
 type Timing<P> = Pick<
   UseQueryOptions<P, Error, P, readonly [EndpointName, Call]>,
-  'staleTime' | 'gcTime' | 'refetchInterval' | 'refetchOnMount' | 'enabled' | 'retry' | 'placeholderData'
+  'staleTime' | 'gcTime' | 'refetchInterval' | 'refetchOnMount' | 'retry' | 'placeholderData'
 >
 
 /**
@@ -22,6 +22,12 @@ export function q<N extends EndpointName>(name: N, call: CallArgument<N>, timing
     ...timing,
   })
 }
+
+/** The query; if `isNeeded` is false, one with the same key and type that sends no request, and whose data is what the cache has. */
+export const onlyIf = <T extends { queryFn?: unknown }>(
+  isNeeded: boolean,
+  query: T,
+): T | (T & { queryFn: SkipToken }) => (isNeeded ? query : { ...query, queryFn: skipToken })
 
 /** Calls an endpoint outside a query or mutation. */
 export function callApi<N extends EndpointName>(

@@ -2,7 +2,7 @@ import type { Squid } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useOrg } from '../../api/active-org.ts'
-import { q } from '../../api/query.ts'
+import { onlyIf, q } from '../../api/query.ts'
 import { formatCents, formatHourlyUsd } from '../../lib/format.ts'
 import { Card, KeyValue } from '../../ui/Card.tsx'
 import { QueryView } from '../QueryView.tsx'
@@ -14,9 +14,8 @@ import { QueryView } from '../QueryView.tsx'
 export function SquidCostCard({ squid: { reference, organization } }: { squid: Squid }) {
   const isFree = useOrg().limits.playground
   const params = { code: organization.code, reference }
-  const cost = useQuery(
-    q('billing.getSquidCost', { params }, { refetchInterval: 60_000, refetchOnMount: 'always', enabled: !isFree }),
-  )
+  const costQuery = q('billing.getSquidCost', { params }, { refetchInterval: 60_000, refetchOnMount: 'always' })
+  const cost = useQuery(onlyIf(!isFree, costQuery))
   if (isFree) return null
   const usage = (
     <Link to="/billing/usage" search={{ bySquid: 'true' }} className="text-accent hover:underline">

@@ -1,5 +1,5 @@
 import { squidDisabledReasons, type Squid } from '@shoal/contract'
-import { useQuery } from '@tanstack/react-query'
+import { skipToken, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Play } from 'lucide-react'
 import { useMemo } from 'react'
@@ -46,8 +46,10 @@ function SchemaOf({ squid, params }: Props) {
   const disabledReason = squidDisabledReasons.copyEndpoint(squid)
   const schema = useQuery({
     queryKey: ['schema', url, params],
-    queryFn: async () => schemaOf(await createFetcher(url ?? '', params, () => {})({ query: introspectionQuery })),
-    enabled: url !== undefined && disabledReason === null,
+    queryFn:
+      url === undefined || disabledReason !== null
+        ? skipToken
+        : async () => schemaOf(await createFetcher(url, params, () => {})({ query: introspectionQuery })),
     staleTime: 60_000,
     // The page shows the API's error immediately, with a button to retry.
     retry: false,

@@ -5,6 +5,7 @@ import { Suspense, useMemo, type ReactNode } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { hasStatus } from '../../api/error-text.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
+import { onlyIf } from '../../api/query.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
@@ -35,7 +36,7 @@ export default function ChainPage() {
   const id = useParams({ from: '/app/rpc/chains/$id', select: (params) => params.id })
   const chain = useQuery(chainQuery(code, id))
   const canReadToken = useDeniedReason('credentials.read') === null
-  const token = useQuery({ ...tokenQuery(code), enabled: canReadToken })
+  const token = useQuery(onlyIf(canReadToken, tokenQuery(code)))
   const title = chain.data?.title ?? id
   const skeleton = <Skeleton className="h-90 w-full" />
   return (

@@ -5,6 +5,7 @@ import { useOrg } from '../../api/active-org.ts'
 import { errorText, hasStatus } from '../../api/error-text.ts'
 import { useApiMutation } from '../../api/mutation.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
+import { onlyIf } from '../../api/query.ts'
 import { seed } from '../../api/seed.ts'
 import { QueryView } from '../../components/QueryView.tsx'
 import { TeamOnly, useDeniedReason } from '../../components/access.tsx'
@@ -37,7 +38,7 @@ function Token() {
   const { code } = useOrg()
   const deniedReason = useDeniedReason('rpc.write')
   const readDeniedReason = useDeniedReason('credentials.read')
-  const query = useQuery({ ...tokenQuery(code), enabled: readDeniedReason === null })
+  const query = useQuery(onlyIf(readDeniedReason === null, tokenQuery(code)))
   const refresh = useApiMutation('rpc.createToken', {
     invalidates: ['rpc.getToken'],
     seeds: (client, created) => seed(client, 'rpc.getToken', { params: { code } }, () => created),

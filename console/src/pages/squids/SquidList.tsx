@@ -4,6 +4,7 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Pin } from 'lucide-react'
 import { useCallback, useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
+import { onlyIf } from '../../api/query.ts'
 import { ingressQuery, setVisibleSquids } from '../../api/squids.ts'
 import { QueryTable } from '../../components/data-table/QueryTable.tsx'
 import { useSearchText, useSetSearch, useUrlSort } from '../../components/data-table/url-state.ts'
@@ -82,7 +83,7 @@ export function SquidList({ squids }: { squids: UseQueryResult<SquidSummary[]> }
 
 /** The requests of the last week; null while loading. They load after the rows, so that they do not delay the rows. */
 function useRequests(areRowsLoaded: boolean) {
-  const ingress = useQuery({ ...ingressQuery(useOrg().code), enabled: areRowsLoaded })
+  const ingress = useQuery(onlyIf(areRowsLoaded, ingressQuery(useOrg().code)))
   return useMemo(
     () => (ingress.data ? weekOfRequests(ingress.data, ingress.dataUpdatedAt) : null),
     // The query keeps the same object for equal data, so that the bars render again only when a response differs.

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useOrg } from '../../../api/active-org.ts'
 import type { PageContext } from '../../../api/prefetch.ts'
-import { q } from '../../../api/query.ts'
+import { onlyIf, q } from '../../../api/query.ts'
 import type { KeyValueRow } from '../../../ui/Card.tsx'
 import { UrlList } from './UrlList.tsx'
 
@@ -20,7 +20,7 @@ export function prefetchDomains({ client, org }: Pick<PageContext, 'client' | 'o
 /** The row with the domains that serve a tag of the version; null while loading, or if no domain can serve the version. */
 export function useDomainRow(squid: Squid): KeyValueRow | null {
   const { code, limits } = useOrg()
-  const { data } = useQuery({ ...domainsQuery(code), enabled: canHaveDomains(squid, limits.playground) })
+  const { data } = useQuery(onlyIf(canHaveDomains(squid, limits.playground), domainsQuery(code)))
   if (!data || data.gatewayName === null) return null
   const urls = data.domains
     .filter(({ squid: name, tag, state }) => state === 'ACTIVE' && name === squid.name && hasTag(squid, tag))
