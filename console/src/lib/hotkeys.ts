@@ -45,7 +45,7 @@ function onKeyDown(event: KeyboardEvent): void {
 }
 
 /** Registers a hotkey. If several have the same keys, the last one runs. Returns a function that unregisters the hotkey. */
-export function addHotkey(hotkey: Hotkey): () => void {
+function addHotkey(hotkey: Hotkey): () => void {
   if (registered.size === 0) document.addEventListener('keydown', onKeyDown)
   registered.add(hotkey)
   return () => {
@@ -54,8 +54,18 @@ export function addHotkey(hotkey: Hotkey): () => void {
   }
 }
 
-/** Registers a hotkey while the component is mounted. */
-export function useHotkey(keys: string, label: string, run: () => void): void {
-  const latest = useEffectEvent(run)
-  useEffect(() => addHotkey({ keys, label, run: () => latest() }), [keys, label])
+/** The part of an `Action` of `ui/` that concerns hotkeys. */
+type ActionWithKeys = Pick<Hotkey, 'label' | 'run'> & { keys?: string; disabledReason?: string | null }
+
+/** Registers the keys of these actions while the component is mounted. Disabled actions, and those without keys, have no hotkey. */
+export function useHotkeys(actions: readonly ActionWithKeys[]): void {
+  const run = useEffectEvent((keys: string) => actions.find((action) => action.keys === keys)?.run())
+  const enabled = actions.flatMap(({ keys, label, disabledReason }) => (keys && !disabledReason ? [[keys, label]] : []))
+  const enabledKey = JSON.stringify(enabled)
+  useEffect(() => {
+    const added = (JSON.parse(enabledKey) as [string, string][]).map(([keys, label]) =>
+      addHotkey({ keys, label, run: () => run(keys) }),
+    )
+    return () => added.forEach((remove) => remove())
+  }, [enabledKey])
 }

@@ -119,6 +119,36 @@ test('typing in the command palette finds the actions of all versions', async ()
   await expect.poll(() => page.getByRole('heading', { name: /^Deployments.*Redeploy/ }).count()).toBe(1)
 })
 
+test('the keyboard help lists the shortcuts of the page, and each of them works', async () => {
+  await page.goto(`/squids?organization=${code}`)
+  await page.getByRole('link', { name: 'transfers@v1' }).waitFor()
+  await page.keyboard.press('?')
+  const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+  const shortcuts = () => help.getByRole('term').allTextContents()
+  await expect
+    .poll(async () => (await shortcuts()).slice(0, 5))
+    .toEqual([
+      'Jump to a squid, page or action',
+      'Keyboard shortcuts',
+      'Search on this page',
+      'Go to Home',
+      'Go to Squids',
+    ])
+  await page.keyboard.press('Escape')
+  await help.waitFor({ state: 'detached' })
+  await page.keyboard.press('/')
+  await expect
+    .poll(() => page.getByPlaceholder('Find squid').evaluate((field) => field === field.ownerDocument.activeElement))
+    .toBe(true)
+  await page.keyboard.press('Escape')
+  await page.getByRole('heading', { name: 'Squids', exact: true }).click()
+  for (const key of ['g', 'e']) await page.keyboard.press(key)
+  await page.waitForURL(/\/secrets/)
+  await page.keyboard.press('Control+k')
+  await page.getByRole('menuitem', { name: /^Billing.*g\s*b$/ }).waitFor()
+  await page.keyboard.press('Escape')
+})
+
 test('one Escape closes the command palette, with and without typed text', async () => {
   await page.goto(`/squids?organization=${code}`)
   await page.getByRole('link', { name: 'transfers@v1' }).waitFor()

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import { Outlet, useMatches, useNavigate, useRouterState } from '@tanstack/react-router'
+import { Outlet, useMatches, useRouterState } from '@tanstack/react-router'
 import { Suspense, useEffect, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { sessionQuery, UserContext, useUser } from '../../api/session.ts'
 import { DialogHost } from '../../components/DialogHost.tsx'
 import { PageAnnouncement } from '../../components/PageHeader.tsx'
-import { useHotkey } from '../../lib/hotkeys.ts'
+import { useHotkeys } from '../../lib/hotkeys.ts'
 import { toast } from '../../lib/toasts.ts'
 import { OnboardingGate } from '../../pages/onboarding/OnboardingGate.tsx'
 import { copyRefused } from '../../ui/copy-text.ts'
@@ -14,9 +14,9 @@ import { ConnectionBar } from './ConnectionBar.tsx'
 import { Frame } from './Frame.tsx'
 import { Sidebar } from './Sidebar.tsx'
 import { TopBar } from './TopBar.tsx'
-import { closeOverlay, openKeyboardHelp, openPalette, useOpenOverlay } from './overlays.ts'
+import { closeOverlay, jumpAction, keyboardHelpAction, useOpenOverlay } from './overlays.ts'
 import { useInvitationLink } from './use-invitation-link.ts'
-import { useNavItems } from './use-nav-items.ts'
+import { useNavActions } from './use-nav-items.ts'
 import { lazyPart, Optional } from '../../lib/lazy.tsx'
 
 const ConfirmEmail = lazyPart(() => import('./ConfirmEmail.tsx'))
@@ -27,6 +27,12 @@ const CommandPalette = lazyPart(() => import('./CommandPalette.tsx'))
 const KeyboardHelp = lazyPart(() => import('./KeyboardHelp.tsx'))
 const Tour = lazyPart(() => import('../tours/Tour.tsx'))
 const TermsDialog = lazyPart(() => import('../../pages/onboarding/TermsDialog.tsx'))
+
+const searchAction = {
+  label: 'Search on this page',
+  keys: '/',
+  run: () => document.querySelector<HTMLInputElement>('[data-search]')?.focus(),
+}
 
 /** The layout behind the session gate. After the session ends, it renders an empty frame until the gate redirects. */
 export default function AppLayout() {
@@ -43,8 +49,7 @@ export default function AppLayout() {
 function SignedIn() {
   const user = useUser()
   const org = useOrg()
-  const navigate = useNavigate()
-  const navItems = useNavItems()
+  const navActions = useNavActions()
   const overlay = useOpenOverlay()
   const path = useRouterState({ select: ({ location }) => location.pathname })
   // The path on which the user opened the navigation, which closes when the path changes.
@@ -57,9 +62,12 @@ function SignedIn() {
 
   useInvitationLink()
   useCopyRefusedToast()
-  useHotkey('mod+k', 'Jump to a squid, page or action', openPalette)
-  useHotkey('?', 'Show keyboard shortcuts', openKeyboardHelp)
-  useHotkey('/', 'Search on this page', () => document.querySelector<HTMLInputElement>('[data-search]')?.focus())
+  useHotkeys([
+    jumpAction,
+    keyboardHelpAction,
+    searchAction,
+    ...(user.emailVerified ? navActions.map((action) => ({ ...action, label: `Go to ${action.label}` })) : []),
+  ])
 
   return (
     <OnboardingGate loading={<Frame />}>
@@ -81,10 +89,6 @@ function SignedIn() {
           )}
         </div>
       </Frame>
-      {user.emailVerified &&
-        navItems.map(({ key, label, to }) => (
-          <NavHotkey key={to} keys={`g ${key}`} label={`Go to ${label}`} run={() => void navigate({ to })} />
-        ))}
       <Optional what="The navigation" onFailed={() => setNavigationOpenOn(null)}>
         {isNavigationOpen && (
           <Sheet label="Navigation" isOpen onClose={() => setNavigationOpenOn(null)}>
@@ -116,9 +120,4 @@ function useCopyRefusedToast(): void {
     document.addEventListener(copyRefused, showToast)
     return () => document.removeEventListener(copyRefused, showToast)
   }, [])
-}
-
-function NavHotkey({ keys, label, run }: { keys: string; label: string; run: () => void }) {
-  useHotkey(keys, label, run)
-  return null
 }

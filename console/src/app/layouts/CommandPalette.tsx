@@ -8,8 +8,8 @@ import { useVersionActions } from '../../components/squid/use-version-actions.ts
 import type { Action } from '../../ui/action.ts'
 import { toggleTheme } from '../../lib/theme.ts'
 import { CommandList, type CommandGroup } from '../../ui/CommandList.tsx'
-import { openKeyboardHelp } from './overlays.ts'
-import { useNavItems } from './use-nav-items.ts'
+import { jumpAction, keyboardHelpAction } from './overlays.ts'
+import { useNavActions } from './use-nav-items.ts'
 
 /** The minimum length of a search that finds actions of versions other than the open one: shorter searches would match too many. */
 const minSearchLength = 2
@@ -40,7 +40,7 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
     ...fixedGroups,
     foundActions(text),
   ]
-  return <CommandList label="Jump to a squid, page or action" groupsFor={groupsFor} onClose={onClose} />
+  return <CommandList label={jumpAction.label} groupsFor={groupsFor} onClose={onClose} />
 }
 
 /** The enabled actions of a version, with its name: `Restart erc20@v1`. */
@@ -71,11 +71,7 @@ function useFixedGroups(squids: readonly SquidSummary[]): CommandGroup[] {
     {
       title: 'Pages',
       actions: [
-        ...useNavItems().map(({ label, to, key }) => ({
-          label,
-          keys: `g ${key}`,
-          run: () => void navigate({ to }),
-        })),
+        ...useNavActions(),
         { label: 'Alerts', run: () => void navigate({ to: '/monitoring/alerts' }) },
         { label: 'API tokens', run: () => void navigate({ to: '/profile/api-tokens' }) },
         { label: 'Account settings', run: () => void navigate({ to: '/profile/settings' }) },
@@ -101,7 +97,7 @@ function useFixedGroups(squids: readonly SquidSummary[]): CommandGroup[] {
         { label: 'Create new organization', run: () => void navigate({ to: '/organizations/create/{-$code}' }) },
         { label: 'Create API token', run: () => void navigate({ to: '/profile/api-tokens/create' }) },
         { label: 'Switch theme', run: toggleTheme },
-        { label: 'Keyboard shortcuts', keys: '?', run: openKeyboardHelp },
+        keyboardHelpAction,
         { label: 'Logout', run: () => void endSession(queryClient) },
       ],
     },

@@ -9,7 +9,7 @@ import { IconButton } from '../../ui/IconButton.tsx'
 import { Kbd } from '../../ui/Kbd.tsx'
 import { Logo } from '../../ui/Logo.tsx'
 import { AlertsBell } from './AlertsBell.tsx'
-import { openPalette } from './overlays.ts'
+import { jumpAction } from './overlays.ts'
 import { UserMenu } from './UserMenu.tsx'
 
 /** The logo, the PREVIEW label, search, alerts and the user's menu, and on narrow screens a button that opens the navigation (spec 2.3). */
@@ -34,11 +34,11 @@ export function TopBar({ onOpenNavigation }: { onOpenNavigation: () => void }) {
         <>
           <button
             type="button"
-            onClick={openPalette}
+            onClick={jumpAction.run}
             className="hidden h-8 w-80 items-center gap-2 rounded-md border border-line bg-subtle px-2.5 text-ink-3 transition-colors hover:border-edge-strong md:flex"
           >
             <Search size={14} aria-hidden />
-            Jump to a squid, page or action
+            {jumpAction.label}
             <span className="ml-auto">
               <Kbd keys={`${modKey} K`} />
             </span>
@@ -46,7 +46,7 @@ export function TopBar({ onOpenNavigation }: { onOpenNavigation: () => void }) {
           <IconButton
             label="Search"
             icon={<Search size={16} aria-hidden />}
-            onClick={openPalette}
+            onClick={jumpAction.run}
             className="ml-auto md:hidden"
           />
         </>

@@ -7,7 +7,7 @@ import { toggleTheme } from '../../lib/theme.ts'
 import { Avatar } from '../../ui/Avatar.tsx'
 import { Kbd } from '../../ui/Kbd.tsx'
 import { MenuButton } from '../../components/MenuButton.tsx'
-import { openKeyboardHelp } from './overlays.ts'
+import { keyboardHelpAction } from './overlays.ts'
 
 /** The menu with account settings, API tokens and logout (spec 2.3), the theme, the keyboard shortcuts and the operator's console. */
 export function UserMenu() {
@@ -37,12 +37,7 @@ export function UserMenu() {
   ]
   const toolActions = [
     { label: isDark ? 'Light theme' : 'Dark theme', icon: Moon, run: toggleTheme },
-    {
-      label: 'Keyboard shortcuts',
-      icon: Keyboard,
-      ...(hasSingleKeys && { hint: <Kbd keys="?" /> }),
-      run: openKeyboardHelp,
-    },
+    { ...keyboardHelpAction, icon: Keyboard, ...(hasSingleKeys && { hint: <Kbd keys="?" /> }) },
   ]
   const sessionActions = [{ label: 'Logout', icon: LogOut, run: () => void endSession(queryClient) }]
 
