@@ -3,6 +3,7 @@ import { errorText } from '../api/error-text.ts'
 import { Alert } from '../ui/Alert.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
+import { dialogFooterClass } from '../ui/control-classes.ts'
 import { TextField } from '../ui/TextField.tsx'
 import { closeConfirm, type ConfirmRequest } from './confirm.ts'
 
@@ -49,7 +50,7 @@ export default function ConfirmDialog({ request }: { request: ConfirmRequest }) 
           />
         )}
         {error !== null && <Alert tone="bad">{errorText(error)}</Alert>}
-        <div className="flex justify-end gap-2">
+        <div className={dialogFooterClass}>
           <Button onClick={cancel} isDisabled={isPending}>
             {cancelLabel}
           </Button>

@@ -2,6 +2,7 @@ import { X } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Dialog as AriaDialog, Heading, Modal, ModalOverlay } from 'react-aria-components'
 import { cx } from './classes.ts'
+import { dialogFooterClass } from './control-classes.ts'
 import { IconButton } from './IconButton.tsx'
 
 type Props = {
@@ -57,10 +58,10 @@ export function Dialog({
               className="-mr-1.5"
             />
           </header>
-          <div className="px-5 pb-5 text-ink-2">{children}</div>
-          {footer && (
-            <footer className="flex flex-wrap justify-end gap-2 border-t border-line px-5 py-3.5">{footer}</footer>
-          )}
+          <div className="px-5 pb-5 text-ink-2">
+            {children}
+            {footer && <footer className={cx(dialogFooterClass, 'mt-4')}>{footer}</footer>}
+          </div>
         </AriaDialog>
       </Modal>
     </ModalOverlay>

@@ -18,14 +18,16 @@ export function PasswordDialog({ hasPassword, onEntered, onClose }: Props) {
   })
   if (!hasPassword)
     return (
-      <LazyDialog title="Set a password first" isOpen onClose={onClose}>
+      <LazyDialog
+        title="Set a password first"
+        isOpen
+        onClose={onClose}
+        footer={<Button onClick={onClose}>Close</Button>}
+      >
         <p>
           Changes need a password, and your account has none. Sign out, choose “Forgot password” on the sign-in page,
           and sign in with the new password.
         </p>
-        <div className="mt-4 flex justify-end">
-          <Button onClick={onClose}>Close</Button>
-        </div>
       </LazyDialog>
     )
   return (

@@ -61,7 +61,7 @@ export default function StripeForm({ publishableKey, clientSecret, isSaving, onS
   return (
     <form onSubmit={(event) => void submit(event)} className="flex max-w-140 flex-col gap-4">
       <div ref={container} className="min-h-50" />
-      <div>
+      <div className="flex in-[[role=dialog]]:flex-row-reverse">
         <Button
           type="submit"
           variant="primary"

@@ -94,18 +94,24 @@ export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
         }}
       </FormShell>
       {challengedCard && (
-        <LazyDialog title="Your bank asks for confirmation" isOpen onClose={() => setChallengedCard(null)}>
-          <p className="mb-4">A real bank would show its own page here. Choose its response.</p>
-          <div className="flex justify-end gap-2">
-            <Button onClick={() => submitCard(challengedCard, 'fail')}>Fail authentication</Button>
-            <Button
-              variant="primary"
-              isPending={enterCard.isPending}
-              onClick={() => submitCard(challengedCard, 'complete')}
-            >
-              Complete authentication
-            </Button>
-          </div>
+        <LazyDialog
+          title="Your bank asks for confirmation"
+          isOpen
+          onClose={() => setChallengedCard(null)}
+          footer={
+            <>
+              <Button onClick={() => submitCard(challengedCard, 'fail')}>Fail authentication</Button>
+              <Button
+                variant="primary"
+                isPending={enterCard.isPending}
+                onClick={() => submitCard(challengedCard, 'complete')}
+              >
+                Complete authentication
+              </Button>
+            </>
+          }
+        >
+          <p>A real bank would show its own page here. Choose its response.</p>
         </LazyDialog>
       )}
     </>
