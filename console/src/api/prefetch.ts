@@ -14,3 +14,9 @@ export type PageContext<P = unknown> = {
  * the user hovers over or follows a link to the page, so that the data loads before the page renders.
  */
 export type Prefetch<P = unknown> = (context: PageContext<P>) => void
+
+/**
+ * Handles a parameter of the query string that an email's link contains, when the user opens the page, and throws a redirect to the page
+ * without the parameter. A page exports it as `arrive`.
+ */
+export type Arrive = (search: Record<string, unknown>) => void

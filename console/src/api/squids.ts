@@ -1,6 +1,6 @@
 import { isInProgress, type Deployment, type SquidSummary } from '@shoal/contract'
-import { queryOptions, useQuery, useQueryClient, type QueryClient, type UseQueryResult } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { queryOptions, useQuery, type QueryClient, type UseQueryResult } from '@tanstack/react-query'
+import { useState } from 'react'
 import { findOrg, useOrg } from './active-org.ts'
 import { createListReader } from './long-list.ts'
 import { pollWhile } from './poll.ts'
@@ -38,12 +38,25 @@ export const ingressQuery = (code: string) =>
 
 const hasAny = (deployments: readonly Deployment[]) => deployments.length > 0
 
-const inProgressQuery = (code: string) =>
-  q(
-    'deployments.list',
-    { params: { code }, query: { statusGroup: 'IN_PROGRESS', logs: 'false' } },
-    { refetchInterval: pollWhile<Deployment[]>(hasAny, { fastMs: inProgressPollMs, slowMs: listPollMs }) },
-  )
+const inProgressPolling = pollWhile<Deployment[]>(hasAny, { fastMs: inProgressPollMs, slowMs: listPollMs })
+
+const idsOf = (deployments: readonly Deployment[]) => String(deployments.map(({ id }) => id))
+
+/** The running deployments, polled. When one begins or ends, the versions are refetched (spec 4). */
+export function inProgressQuery(code: string) {
+  const call = { params: { code }, query: { statusGroup: 'IN_PROGRESS', logs: 'false' } } as const
+  const { queryKey } = q('deployments.list', call)
+  return queryOptions({
+    queryKey,
+    queryFn: async ({ client, signal }) => {
+      const previous = client.getQueryData<Deployment[]>(queryKey)
+      const running = await callApi('deployments.list', call, signal)
+      if (previous && idsOf(previous) !== idsOf(running)) void invalidate(client, 'squids.listSummaries')
+      return running
+    },
+    refetchInterval: inProgressPolling,
+  })
+}
 
 /** Starts to fetch the data of the list of squids while the code of its page loads. */
 export function prefetchSquids(client: QueryClient): void {
@@ -53,20 +66,10 @@ export function prefetchSquids(client: QueryClient): void {
   void client.prefetchQuery(inProgressQuery(org.code))
 }
 
-/**
- * The versions of the active organization, polled every ten seconds. Running deployments are polled every second, and
- * the versions are refetched when their number changes (spec 4).
- */
+/** The versions of the active organization, polled every ten seconds, and refetched when a deployment begins or ends (spec 4). */
 export function useSquids(): UseQueryResult<SquidSummary[]> {
   const { code } = useOrg()
-  const client = useQueryClient()
-  const runningCount = useQuery(inProgressQuery(code)).data?.length
-  const previousCount = useRef(runningCount)
-  useEffect(() => {
-    const hasChanged = previousCount.current !== undefined && runningCount !== previousCount.current
-    previousCount.current = runningCount
-    if (hasChanged) void invalidate(client, 'squids.listSummaries')
-  }, [client, runningCount])
+  useQuery(inProgressQuery(code))
   return useQuery(squidsQuery(code))
 }
 

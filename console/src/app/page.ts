@@ -1,6 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { findOrg } from '../api/active-org.ts'
-import type { Prefetch } from '../api/prefetch.ts'
+import type { Arrive, Prefetch } from '../api/prefetch.ts'
 import { lazyPage } from './missing-code.ts'
 
 type Component = Parameters<typeof lazyPage>[0] extends () => Promise<infer M> ? M[keyof M] : never
@@ -9,19 +9,24 @@ type LoaderContext<P> = {
   context: { queryClient: QueryClient }
   params: P
   location: { search: Record<string, unknown> }
+  /** True if the user only hovers over a link to the page. */
+  preload: boolean
 }
 
+type PageModule<P> = { default: Component; prefetch: Prefetch<P>; arrive?: Arrive }
+
 /**
- * Returns the component of a route, which is the module's default export, and a loader, which calls the module's `prefetch`. The loader
- * waits for the code, but not for the data. If the code cannot be loaded, the component reports the error.
+ * Returns the component of a route, which is the module's default export, and a loader, which calls the module's `prefetch`, and `arrive`
+ * if it has one. The loader waits for the code, but not for the data. If the code cannot be loaded, the component reports the error.
  */
-export function page<P>(load: () => Promise<{ default: Component; prefetch: Prefetch<P> }>) {
+export function page<P>(load: () => Promise<PageModule<P>>) {
   return {
     component: lazyPage(load, 'default'),
     // The parameter is `unknown`, so that the router infers the type of the path parameters from the path.
     loader: async (loaderContext: unknown) => {
-      const { context, params, location } = loaderContext as LoaderContext<P>
+      const { context, params, location, preload } = loaderContext as LoaderContext<P>
       const module = await load().catch(() => null)
+      if (!preload) module?.arrive?.(location.search)
       const org = findOrg(context.queryClient)
       if (org) module?.prefetch({ client: context.queryClient, org, params, search: location.search })
     },

@@ -121,6 +121,8 @@ test.each([
   ['/secrets/add?organization=acme&acceptInviteId=007', '/?organization=acme&acceptInviteId=007'],
   ['/nowhere/at/all?email=a%40b.de', '/?email=a%40b.de'],
   ['/signup?email=a%40b.de&unknown=1&unknown=2', '/signup?email=a%40b.de&unknown=1&unknown=2'],
+  ['/oauth/github?state=1', '/'],
+  ['/oauth/github?code=1&state=2', '/oauth/github?code=1&state=2'],
 ])('signed out: %s shows %s', async (from, to) => expect(await open(from, signedOut())).toBe(to))
 
 test.each([

@@ -1,9 +1,8 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useEffect } from 'react'
 import { useQueryClient } from '@tanstack/react-query'
 import { ApiError } from '@shoal/contract'
 import { selectOrg } from '../../api/active-org.ts'
-import { useApiMutation } from '../../api/mutation.ts'
+import { useApiMutation, useCallOnArrival } from '../../api/mutation.ts'
 import { sessionQuery, useUser } from '../../api/session.ts'
 import { setSetting } from '../../lib/local-settings.ts'
 import { toast } from '../../lib/toasts.ts'
@@ -17,26 +16,28 @@ export function useInvitationLink(): void {
   const isVerified = useUser().emailVerified
   const queryClient = useQueryClient()
   const navigate = useNavigate()
-  const { mutate, isIdle } = useApiMutation('orgs.acceptInvite', { invalidates: ['user.get'], errorDisplay: 'caller' })
-
-  useEffect(() => {
-    if (!organization || !acceptInviteId || !isVerified || !isIdle) return
-    const openSquids = () => navigate({ to: '/squids', search: { organization }, replace: true })
-    mutate(
-      { params: { code: organization, id: acceptInviteId }, ...(inviteKey && { body: { key: inviteKey } }) },
-      {
-        onSuccess: () => {
-          setSetting('tmp_invites_checked', true)
-          const session = queryClient.getQueryData(sessionQuery.queryKey)
-          if (session?.status === 'signedIn') selectOrg(session.user, organization)
-          toast({ tone: 'good', title: 'Invitation accepted!', message: "You're now a part of the organization." })
-          void openSquids()
-        },
-        onError: (error) => {
-          toast({ tone: 'warn', title: error instanceof ApiError ? error.message : 'Unknown error' })
-          void openSquids()
-        },
+  const accept = useApiMutation('orgs.acceptInvite', {
+    invalidates: ['user.get'],
+    errorDisplay: 'caller',
+    onSuccess: ({ code }) => {
+      setSetting('tmp_invites_checked', true)
+      const session = queryClient.getQueryData(sessionQuery.queryKey)
+      if (session?.status === 'signedIn') selectOrg(session.user, code)
+      toast({ tone: 'good', title: 'Invitation accepted!', message: "You're now a part of the organization." })
+      openSquids()
+    },
+  })
+  const openSquids = () => void navigate({ to: '/squids', search: { organization }, replace: true })
+  const call =
+    organization && acceptInviteId && isVerified
+      ? { params: { code: organization, id: acceptInviteId }, ...(inviteKey && { body: { key: inviteKey } }) }
+      : null
+  const mutate = (sent: NonNullable<typeof call>) =>
+    accept.mutate(sent, {
+      onError: (error) => {
+        toast({ tone: 'warn', title: error instanceof ApiError ? error.message : 'Unknown error' })
+        openSquids()
       },
-    )
-  }, [organization, acceptInviteId, inviteKey, isVerified, isIdle, mutate, navigate, queryClient])
+    })
+  useCallOnArrival({ mutate, isIdle: accept.isIdle }, call)
 }

@@ -1,5 +1,5 @@
 import type { QueryClient } from '@tanstack/react-query'
-import { createRoute } from '@tanstack/react-router'
+import { createRoute, redirect } from '@tanstack/react-router'
 import { authOptionsQuery } from '../../api/session.ts'
 import { RootError } from '../Root.tsx'
 import { search } from '../search.ts'
@@ -46,6 +46,9 @@ const oauth = createRoute({
   getParentRoute: () => guest,
   path: '/oauth/$provider',
   validateSearch: search.oauth,
+  beforeLoad: ({ search: { code } }) => {
+    if (!code) throw redirect({ to: '/', replace: true })
+  },
   component: lazyPage(() => import('../../pages/auth/OauthReturnPage.tsx')),
 })
 

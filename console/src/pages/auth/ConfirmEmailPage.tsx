@@ -1,9 +1,8 @@
 import { ApiError } from '@shoal/contract'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { useEffect } from 'react'
 import { submitErrorText } from '../../api/error-text.ts'
-import { useApiMutation } from '../../api/mutation.ts'
+import { useApiMutation, useCallOnArrival } from '../../api/mutation.ts'
 import { endSession, sessionQuery } from '../../api/session.ts'
 import { toast } from '../../lib/toasts.ts'
 import { Alert } from '../../ui/Alert.tsx'
@@ -38,7 +37,7 @@ export default function ConfirmEmailPage() {
 
 function Confirm({ code, current }: { code: string; current: string }) {
   const navigate = useNavigate()
-  const { mutate, isIdle, error } = useApiMutation('auth.confirmEmail', {
+  const confirmation = useApiMutation('auth.confirmEmail', {
     invalidates: ['user.get'],
     errorDisplay: 'caller',
     onSuccess: async () => {
@@ -46,9 +45,8 @@ function Confirm({ code, current }: { code: string; current: string }) {
       await navigate({ to: '/squids', replace: true })
     },
   })
-  useEffect(() => {
-    if (isIdle) mutate({ body: { code } })
-  }, [code, isIdle, mutate])
+  const { error, mutate } = confirmation
+  useCallOnArrival(confirmation, { body: { code } })
   if (!error) return <Pending />
   const reason = error instanceof ApiError ? error.body.code : null
   if (reason === 'OTHER_ACCOUNT') return <OtherAccount current={current} />

@@ -1,7 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { useEffect } from 'react'
-import { useApiMutation } from '../../api/mutation.ts'
+import { useApiMutation, useCallOnArrival } from '../../api/mutation.ts'
 import { startSession } from '../../api/session.ts'
 import { parseSearch } from '../../lib/search-params.ts'
 import { Alert } from '../../ui/Alert.tsx'
@@ -16,10 +15,10 @@ const leaveAfterMs = 500
 /** Completes a sign-in with a provider, which redirects to this page with a code (spec 2.1, `/oauth/{provider}`). */
 export default function OauthReturnPage() {
   const { provider } = useParams({ from: '/guest/oauth/$provider' })
-  const { code, state } = useSearch({ from: '/guest/oauth/$provider' })
+  const { code = '', state = '' } = useSearch({ from: '/guest/oauth/$provider' })
   const queryClient = useQueryClient()
   const navigate = useNavigate()
-  const { mutate, isIdle, error } = useApiMutation('auth.signInWithOauth', {
+  const signIn = useApiMutation('auth.signInWithOauth', {
     invalidates: [],
     errorDisplay: 'caller',
     onSuccess: async ({ token }) => {
@@ -29,12 +28,9 @@ export default function OauthReturnPage() {
     },
   })
 
-  useEffect(() => {
-    if (!code) void navigate({ to: '/', replace: true })
-    else if (isIdle) mutate({ params: { provider }, body: { code, state: state ?? '' } })
-  }, [code, state, provider, isIdle, mutate, navigate])
+  useCallOnArrival(signIn, { params: { provider }, body: { code, state } })
 
-  if (!error)
+  if (!signIn.error)
     return (
       <div role="status" aria-label="Signing in">
         <AuthHeading title="Signing in">One moment.</AuthHeading>
@@ -44,7 +40,7 @@ export default function OauthReturnPage() {
   return (
     <>
       <AuthHeading title="Sign-in failed" />
-      <Alert tone="bad">{submitErrorText(error)}</Alert>
+      <Alert tone="bad">{submitErrorText(signIn.error)}</Alert>
       <p className="mt-6">
         <Link to="/" className={textLinkClass}>
           Back to sign in

@@ -1,12 +1,22 @@
 import { useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
-import { Suspense, useEffect, type ReactNode } from 'react'
-import { q } from '../../api/query.ts'
+import { Suspense, type ReactNode } from 'react'
+import { callApi, onlyIf, q } from '../../api/query.ts'
 import { useUser } from '../../api/session.ts'
 import { setSetting, useSetting } from '../../lib/local-settings.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 
 const Onboarding = lazyPart(() => import('./Onboarding.tsx'))
+
+/** The invitations of the user. If there are none, the user is not asked again in this session. */
+const invitationsQuery = (hasAnswered: boolean) => ({
+  ...q('user.listInvites', {}),
+  queryFn: async ({ signal }: { signal: AbortSignal }) => {
+    const invitations = await callApi('user.listInvites', {}, signal)
+    if (hasAnswered && invitations.length === 0) setSetting('tmp_invites_checked', true)
+    return invitations
+  },
+})
 
 /**
  * Shows onboarding instead of the app until the user has responded to invitations (spec 2.2, 4). Users who have answered the
@@ -19,16 +29,10 @@ export function OnboardingGate({ loading, children }: { loading: ReactNode; chil
   const isLinkFollowed = useSearch({ from: '/app', select: ({ acceptInviteId }) => acceptInviteId !== undefined })
   const isDue = user.emailVerified && !isChecked
   const hasAnswered = user.onboardingForm !== null
-  const invitations = useQuery({ ...q('user.listInvites', {}), enabled: isDue })
-  const hasNoInvitations = isDue && hasAnswered && invitations.data?.length === 0
-
-  useEffect(() => {
-    if (hasNoInvitations) setSetting('tmp_invites_checked', true)
-  }, [hasNoInvitations])
-
-  if (!isDue) return <>{children}</>
+  const invitations = useQuery(onlyIf(isDue, invitationsQuery(hasAnswered)))
+  if (!isDue || (hasAnswered && invitations.data?.length === 0)) return <>{children}</>
   const isUnknown = hasAnswered && invitations.isPending
-  if (isLinkFollowed || hasNoInvitations || isUnknown) return <>{loading}</>
+  if (isLinkFollowed || isUnknown) return <>{loading}</>
   return (
     <Suspense fallback={loading}>
       <Onboarding invitations={invitations} />

@@ -1,8 +1,7 @@
 import type { Org } from '@shoal/contract'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { Link, redirect } from '@tanstack/react-router'
 import { orgTitle, useOrg } from '../../api/active-org.ts'
-import type { Prefetch } from '../../api/prefetch.ts'
+import type { Arrive, Prefetch } from '../../api/prefetch.ts'
 import { PageHeader } from '../../components/PageHeader.tsx'
 import { toast, type Toast } from '../../lib/toasts.ts'
 import { buttonClass } from '../../ui/Button.tsx'
@@ -22,7 +21,6 @@ export const prefetch: Prefetch = ({ client, org }) => {
  */
 export default function SettingsPage() {
   const org = useOrg()
-  useEmailVerifiedToast()
   return (
     <div className="max-w-200">
       {org.limits.playground ? (
@@ -50,15 +48,11 @@ const invalidLinkToast: Toast = {
   message: 'Press Resend verification to get a new one.',
 }
 
-function useEmailVerifiedToast(): void {
-  const { emailVerified } = useSearch({ from: '/app/settings' })
-  const navigate = useNavigate()
-  useEffect(() => {
-    if (emailVerified === undefined) return
-    toast(emailVerified === 'true' ? verifiedToast : invalidLinkToast)
-    // Remove the parameter, so that a reload does not show the toast again.
-    void navigate({ to: '/settings', search: (search) => ({ ...search, emailVerified: undefined }), replace: true })
-  }, [emailVerified, navigate])
+/** Shows whether the email of the organization is now confirmed. Removes the parameter, so that a reload does not show the toast again. */
+export const arrive: Arrive = ({ emailVerified }) => {
+  if (emailVerified !== 'true' && emailVerified !== 'false') return
+  toast(emailVerified === 'true' ? verifiedToast : invalidLinkToast)
+  throw redirect({ to: '/settings', search: (search) => ({ ...search, emailVerified: undefined }), replace: true })
 }
 
 /** The settings of a playground: its code and RPC usage, but no members (spec 2.6). */
