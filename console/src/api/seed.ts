@@ -1,4 +1,4 @@
-import type { QueryClient } from '@tanstack/react-query'
+import type { InfiniteData, QueryClient } from '@tanstack/react-query'
 import type { EndpointName } from './client.ts'
 import type { CallArgument, Payload } from './query.ts'
 
@@ -16,4 +16,17 @@ export function seed<N extends EndpointName>(
 export function withItem<T>(items: readonly T[], item: T, keyOf: (item: T) => unknown): T[] {
   const isSame = (other: T) => keyOf(other) === keyOf(item)
   return items.some(isSame) ? items.map((other) => (isSame(other) ? item : other)) : [...items, item]
+}
+
+/** Changes the rows of all cached lists with pages (`qPages`) that an endpoint returned for these parameters. */
+export function seedPages<R>(
+  client: QueryClient,
+  name: EndpointName,
+  call: object,
+  change: (rows: R[], page: number) => R[],
+): void {
+  client.setQueriesData<InfiniteData<R[]>>(
+    { queryKey: [name, call], predicate: ({ queryKey }) => queryKey[2] === 'pages' },
+    (cached) => cached && { ...cached, pages: cached.pages.map(change) },
+  )
 }

@@ -27,15 +27,17 @@ afterAll(async () => {
 
 const open = (path: string) => page.goto(`${path}?organization=${code}`)
 
-/** Runs the action while requests for data of the organization get no response, and then lets all of them continue. */
+/** Runs the action while requests for data of the organization and for the session get no response, and then lets all of them continue. */
 async function withoutRefetches(act: () => Promise<void>): Promise<void> {
   const heldRoutes: Route[] = []
   const hold = (route: Route) => (route.request().method() === 'GET' ? void heldRoutes.push(route) : route.continue())
-  await page.route(`**/api/v1/orgs/${code}/**`, hold)
+  // The data of the organization, and the session.
+  const held = new RegExp(`/api/v1/(orgs/${code}/|user$)`)
+  await page.route(held, hold)
   try {
     await act()
   } finally {
-    await page.unroute(`**/api/v1/orgs/${code}/**`, hold)
+    await page.unroute(held, hold)
     // A request that the page has cancelled in the meantime cannot continue.
     await Promise.all(heldRoutes.map((route) => route.continue().catch(() => null)))
   }
@@ -101,4 +103,45 @@ test('an invited member and a new secret appear, and a deleted secret disappears
     await waitForText(page, 'No secrets yet')
   })
   expect(await page.getByRole('cell', { name: 'API_KEY', exact: true }).count()).toBe(0)
+})
+
+test('a new name of the user, and of the organization, appears everywhere without a refetch', async () => {
+  await open('/profile/settings')
+  await page.getByLabel('Full name').fill('Ann Example')
+  await withoutRefetches(async () => {
+    await page.locator('form').filter({ hasText: 'Full name' }).getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Account of Ann Example' }).waitFor()
+  })
+  await open('/settings')
+  await page.getByLabel('Organization name').fill('Renamed Labs')
+  await withoutRefetches(async () => {
+    await page.locator('form').filter({ hasText: 'Organization name' }).getByRole('button', { name: 'Save' }).click()
+    await page.locator('header').filter({ hasText: 'Organization settings' }).getByText('Renamed Labs').waitFor()
+  })
+  await page.reload()
+  await page.getByRole('button', { name: 'Account of Ann Example' }).waitFor()
+  expect(await page.getByLabel('Organization name').inputValue()).toBe('Renamed Labs')
+})
+
+test('incidents and their updates appear, change and disappear without a refetch', async () => {
+  await open('/settings/status-page')
+  await waitForText(page, 'No incidents yet')
+  const dialog = page.getByRole('dialog')
+  await withoutRefetches(async () => {
+    await page.getByRole('button', { name: 'New incident' }).click()
+    await dialog.getByLabel('Title', { exact: true }).fill('Late blocks')
+    await dialog.getByLabel('First update').fill('A node is late.')
+    await dialog.getByRole('button', { name: 'Publish' }).click()
+    await page.getByRole('heading', { name: 'Late blocks' }).waitFor()
+    await page.getByRole('button', { name: 'Add update' }).click()
+    await dialog.getByLabel('Text', { exact: true }).fill('The node is back.')
+    await dialog.getByRole('button', { name: 'Publish' }).click()
+    await waitForText(page, 'The node is back.')
+    await page.getByRole('button', { name: 'Remove' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click()
+    await waitForText(page, 'No incidents yet')
+  })
+  await page.reload()
+  await waitForText(page, 'No incidents yet')
+  expect(await page.getByRole('heading', { name: 'Late blocks' }).count()).toBe(0)
 })

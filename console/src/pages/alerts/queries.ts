@@ -1,6 +1,9 @@
+import type { AlertDelivery } from '@shoal/contract'
+import type { QueryClient } from '@tanstack/react-query'
 import { alertsPollMs } from '../../api/alerts.ts'
 import { qPages } from '../../api/pages.ts'
 import { q } from '../../api/query.ts'
+import { seedPages } from '../../api/seed.ts'
 
 const polled = { refetchInterval: alertsPollMs }
 
@@ -13,3 +16,9 @@ export const deliveriesQuery = (code: string) => qPages('alerts.listDeliveries',
 
 /** The active mutes. */
 export const mutesQuery = (code: string) => q('alerts.listMutes', { params: { code } }, polled)
+
+/** Adds a new delivery to the cached list. */
+export const seedDelivery = (client: QueryClient, code: string, delivery: AlertDelivery): void =>
+  seedPages<AlertDelivery>(client, 'alerts.listDeliveries', { params: { code } }, (rows, page) =>
+    page === 0 ? [delivery, ...rows] : rows,
+  )

@@ -4,6 +4,7 @@ import { useOrg } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
 import { actionsOn, useMembership, type ActionOn } from '../../components/actions.ts'
 import { toast } from '../../lib/toasts.ts'
+import { seedDelivery } from './queries.ts'
 import { responseText } from './delivery-labels.ts'
 
 type DeliveryContext = { replay: (delivery: AlertDelivery) => void }
@@ -23,6 +24,7 @@ export function useDeliveryActions() {
   const { code } = useOrg()
   const replay = useApiMutation('alerts.replayDelivery', {
     invalidates: ['alerts.listDeliveries', 'alerts.listChannels'],
+    seeds: (client, delivery) => seedDelivery(client, code, delivery),
     onSuccess: (delivery) => toast(replayToast(delivery)),
   })
   const context = {

@@ -2,6 +2,7 @@ import { isUnpaid, type BillingSummary, type OrgStatus } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useOrg } from '../../api/active-org.ts'
 import { useApiMutation } from '../../api/mutation.ts'
+import { seedOrg } from '../../api/seed-session.ts'
 import { Can } from '../../components/access.tsx'
 import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { formatCents } from '../../lib/format.ts'
@@ -63,6 +64,7 @@ function AmountDue({ summary: { unpaidUsd, nextRetryAt } }: { summary: BillingSu
 function PayButton({ code }: { code: string }) {
   const pay = useApiMutation('billing.pay', {
     invalidates: ['user.get', 'billing.getSummary'],
+    seeds: (client, { status }) => seedOrg(client, code, { status }),
     onSuccess: ({ error }) =>
       toast(
         error === null

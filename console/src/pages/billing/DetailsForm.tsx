@@ -1,6 +1,7 @@
 import type { Org } from '@shoal/contract'
 import { useState } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
+import { seedOrg } from '../../api/seed-session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { NativeSelect } from '../../ui/NativeSelect.tsx'
@@ -14,6 +15,7 @@ export function DetailsForm({ org: { code, billingDetails } }: { org: Org }) {
   const [countries] = useState(countryOptions)
   const save = useApiMutation('billing.updateSettings', {
     invalidates: ['user.get', 'billing.getReceipt'],
+    seeds: (client, billingDetails) => seedOrg(client, code, { billingDetails }),
     errorDisplay: 'caller',
     onSuccess: () => toast({ tone: 'good', title: 'Billing information has been updated.' }),
   })

@@ -1,6 +1,8 @@
 import { can, type Org } from '@shoal/contract'
 import type { QueryClient } from '@tanstack/react-query'
-import { q } from '../../api/query.ts'
+import { q, type Payload } from '../../api/query.ts'
+import { seedOrg } from '../../api/seed-session.ts'
+import { seed } from '../../api/seed.ts'
 import { membershipOf } from '../../components/access.tsx'
 
 /** The costs of this month. The banner about unpaid bills, which is on every billing page, reads them. */
@@ -27,4 +29,12 @@ export function receiptQuery(code: string, month: string, isBySquid: boolean) {
 /** Starts to fetch the settings, if the user has the permission to see them. */
 export function prefetchSettings(client: QueryClient, org: Org): void {
   if (can(membershipOf(org), 'billing.write')) void client.prefetchQuery(settingsQuery(org.code))
+}
+
+type ChangedMethods = Pick<Payload<'billing.getSettings'>, 'existing'> & Partial<Pick<Org, 'status'>>
+
+/** Shows changed payment methods immediately, and the status that the organization has with them. */
+export function seedMethods(client: QueryClient, code: string, { existing, status }: ChangedMethods): void {
+  seed(client, 'billing.getSettings', { params: { code } }, (settings) => ({ ...settings, existing }))
+  if (status) seedOrg(client, code, { status })
 }

@@ -1,4 +1,5 @@
 import { useApiMutation } from '../../api/mutation.ts'
+import { seedUser } from '../../api/seed-session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { RadioGroup } from '../../ui/RadioGroup.tsx'
 import { TextField } from '../../ui/TextField.tsx'
@@ -7,7 +8,11 @@ import { StepHeading } from './StepHeading.tsx'
 
 /** The questionnaire. When the answers are saved, the session contains them, and `Onboarding` shows the invitations. */
 export function WelcomeStep() {
-  const saveAnswers = useApiMutation('user.completeOnboarding', { invalidates: ['user.get'], errorDisplay: 'caller' })
+  const saveAnswers = useApiMutation('user.completeOnboarding', {
+    invalidates: ['user.get'],
+    seeds: seedUser,
+    errorDisplay: 'caller',
+  })
   return (
     <>
       <StepHeading step={1} title="Welcome">

@@ -5,12 +5,15 @@ import { LazyDialog } from '../../components/LazyDialog.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { Button } from '../../ui/Button.tsx'
 import { TextField } from '../../ui/TextField.tsx'
+import { seedRow } from './queries.ts'
 
 /** Lets an operator change how many squids an organization may have. */
 export function LimitsDialog({ org, onClose }: { org: OperatorOrg; onClose: () => void }) {
   const { code } = org
   const change = useApiMutation('operators.changeLimits', {
     invalidates: ['operators.listOrgs', 'user.get'],
+    seeds: (client, { squids }) =>
+      seedRow<OperatorOrg>(client, 'operators.listOrgs', ({ id }) => id === org.id, { squidsLimit: squids }),
     errorDisplay: 'caller',
     onSuccess: ({ squids }) => {
       toast({ tone: 'good', title: `${code} may have ${squids} squids` })

@@ -1,6 +1,7 @@
 import { operatorPageSize, type OperatorOrg, type OperatorSquid, type OperatorUser } from '@shoal/contract'
+import type { InfiniteData, QueryClient } from '@tanstack/react-query'
 import { q, type CallArgument } from '../../api/query.ts'
-import { qTotalPages } from '../../api/total-pages.ts'
+import { qTotalPages, type TotalRows } from '../../api/total-pages.ts'
 import type { Sort } from '../../components/data-table/columns.ts'
 
 /** Whether the operator has a password, and until when the entered one is valid. */
@@ -53,3 +54,25 @@ export const usersQuery = (search: string | undefined) =>
     { query: searchOf(search) },
     { rowsOf: ({ users }) => users, ...paging },
   )
+
+type OperatorListName = 'operators.listOrgs' | 'operators.listSquids' | 'operators.listUsers'
+
+/** Changes a row of all cached lists of an endpoint. */
+export function seedRow<R>(
+  client: QueryClient,
+  name: OperatorListName,
+  isRow: (row: R) => boolean,
+  changes: Partial<R>,
+): void {
+  client.setQueriesData<InfiniteData<TotalRows<R>>>(
+    { queryKey: [name], predicate: ({ queryKey }) => queryKey[2] === 'pages' },
+    (cached) =>
+      cached && {
+        ...cached,
+        pages: cached.pages.map(({ rows, total }) => ({
+          rows: rows.map((row) => (isRow(row) ? { ...row, ...changes } : row)),
+          total,
+        })),
+      },
+  )
+}

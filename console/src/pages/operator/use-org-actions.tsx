@@ -8,6 +8,7 @@ import { confirm } from '../../components/confirm.ts'
 import { openDialog } from '../../components/open-dialog.ts'
 import { toast } from '../../lib/toasts.ts'
 import { LimitsDialog, SuspendDialog } from './dialogs.ts'
+import { seedRow } from './queries.ts'
 import { usePasswordFirst } from './use-password-first.tsx'
 
 type OrgContext = {
@@ -48,6 +49,8 @@ export function useOrgActions() {
   const passwordFirst = usePasswordFirst()
   const resume = useApiMutation('operators.resumeOrg', {
     invalidates: ['operators.listOrgs', 'user.get'],
+    seeds: (client, { code }) =>
+      seedRow<OperatorOrg>(client, 'operators.listOrgs', (org) => org.code === code, { suspension: null }),
     errorDisplay: 'caller',
     onSuccess: ({ code }) => toast({ tone: 'good', title: `The suspension of ${code} has ended` }),
   })

@@ -1,5 +1,6 @@
 import { Suspense } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
+import { seedUser } from '../../api/seed-session.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
 import { q } from '../../api/query.ts'
 import { useUser } from '../../api/session.ts'
@@ -66,6 +67,7 @@ function ProfileForm() {
   const { fullName, email, username } = useUser()
   const rename = useApiMutation('user.update', {
     invalidates: ['user.get'],
+    seeds: seedUser,
     errorDisplay: 'caller',
     onSuccess: () => toast({ tone: 'good', title: 'Your name has been changed' }),
   })

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
-import { q } from '../../api/query.ts'
+import { onlyIf, q } from '../../api/query.ts'
+import { seed } from '../../api/seed.ts'
 import { useUser } from '../../api/session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { toast } from '../../lib/toasts.ts'
@@ -15,6 +16,9 @@ export function PasswordForm() {
   const [changeCount, setChangeCount] = useState(0)
   const change = useApiMutation('user.changePassword', {
     invalidates: ['user.listSessions', 'user.listApiTokens'],
+    // The change ends all sessions except this one.
+    seeds: (client) =>
+      seed(client, 'user.listSessions', {}, (sessions) => sessions.filter(({ isCurrent }) => isCurrent)),
     errorDisplay: 'caller',
     onSuccess: ({ ended, providers }) => {
       setChangeCount((count) => count + 1)
@@ -28,7 +32,7 @@ export function PasswordForm() {
   })
   // Users without a confirmed email have no tokens.
   const { emailVerified } = useUser()
-  const tokens = useQuery({ ...q('user.listApiTokens', {}), enabled: emailVerified }).data ?? []
+  const tokens = useQuery(onlyIf(emailVerified, q('user.listApiTokens', {}))).data ?? []
   return (
     <FormShell
       // A new key resets the form after each change.

@@ -1,5 +1,6 @@
 import type { Org } from '@shoal/contract'
 import { useApiMutation } from '../../api/mutation.ts'
+import { seedOrg } from '../../api/seed-session.ts'
 import { OutboxHint } from '../../components/OutboxHint.tsx'
 import { FormShell } from '../../components/FormShell.tsx'
 import { toast } from '../../lib/toasts.ts'
@@ -9,7 +10,11 @@ import { TextField } from '../../ui/TextField.tsx'
 
 /** A form that changes the notification email. A new address is pending until its recipient clicks the link in an email. */
 export function EmailForm({ org: { code, email } }: { org: Org }) {
-  const change = useApiMutation('orgs.update', { invalidates: ['user.get'], errorDisplay: 'caller' })
+  const change = useApiMutation('orgs.update', {
+    invalidates: ['user.get'],
+    seeds: (client, org) => seedOrg(client, code, org),
+    errorDisplay: 'caller',
+  })
   return (
     <>
       {email.pendingEmail !== null && <PendingEmail code={code} pending={email.pendingEmail} current={email.email} />}

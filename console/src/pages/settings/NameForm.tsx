@@ -1,5 +1,6 @@
 import type { Org } from '@shoal/contract'
 import { useApiMutation } from '../../api/mutation.ts'
+import { seedOrg } from '../../api/seed-session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { TextField } from '../../ui/TextField.tsx'
@@ -8,6 +9,7 @@ import { TextField } from '../../ui/TextField.tsx'
 export function NameForm({ org: { code, name } }: { org: Org }) {
   const rename = useApiMutation('orgs.update', {
     invalidates: ['user.get'],
+    seeds: (client, org) => seedOrg(client, code, org),
     errorDisplay: 'caller',
     onSuccess: () => toast({ tone: 'good', title: 'The name has been changed' }),
   })

@@ -5,6 +5,7 @@ import type { EndpointName } from '../../../api/client.ts'
 import { seedChannel } from '../../../api/alerts.ts'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { seed } from '../../../api/seed.ts'
+import { seedDelivery } from '../queries.ts'
 import { actionsOn, useMembership, type ActionOn } from '../../../components/actions.ts'
 import { groupsOf, type ActionGroup } from '../../../ui/action.ts'
 
@@ -49,7 +50,10 @@ export function useChannelActions(channel: AlertChannel, onEdit: () => void): Ch
     invalidates,
     seeds: (client, changed) => seedChannel(client, code, changed),
   })
-  const test = useApiMutation('alerts.testChannel', { invalidates })
+  const test = useApiMutation('alerts.testChannel', {
+    invalidates,
+    seeds: (client, delivery) => seedDelivery(client, code, delivery),
+  })
   const remove = useApiMutation('alerts.removeChannel', {
     invalidates,
     seeds: (client) =>

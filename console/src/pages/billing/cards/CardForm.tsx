@@ -5,7 +5,7 @@ import { LazyDialog } from '../../../components/LazyDialog.tsx'
 import { QueryView } from '../../../components/QueryView.tsx'
 import { toast } from '../../../lib/toasts.ts'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
-import { settingsQuery } from '../queries.ts'
+import { seedMethods, settingsQuery } from '../queries.ts'
 import { TestCardForm } from './TestCardForm.tsx'
 import { lazyPart } from '../../../lib/lazy.tsx'
 
@@ -23,6 +23,7 @@ export function CardForm({ code, replaces, onSaved }: Props) {
   const settings = useQuery(settingsQuery(code))
   const add = useApiMutation('billing.addPaymentMethod', {
     invalidates: ['billing.getSettings', 'billing.getSummary', 'user.get'],
+    seeds: (client, methods) => seedMethods(client, code, methods),
     onSuccess: () => {
       toast({ tone: 'good', title: 'Billing information has been updated.' })
       onSaved()

@@ -2,11 +2,11 @@ import type { PaymentMethod } from '@shoal/contract'
 import { CreditCard } from 'lucide-react'
 import { useState } from 'react'
 import { useApiMutation } from '../../../api/mutation.ts'
-import { seed } from '../../../api/seed.ts'
 import { confirm } from '../../../components/confirm.ts'
 import { Badge } from '../../../ui/Badge.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { CardDialog } from './CardForm.tsx'
+import { seedMethods } from '../queries.ts'
 import { expiryOf, expiryStateOf } from './card.ts'
 
 type Props = { code: string; method: PaymentMethod; isDefault: boolean; isOnly: boolean }
@@ -65,11 +65,11 @@ export function PaymentMethodRow({ code, method, isDefault, isOnly }: Props) {
 function usePaymentMethodActions(code: string, method: PaymentMethod) {
   const makeDefault = useApiMutation('billing.makeDefaultPaymentMethod', {
     invalidates: ['billing.getSettings', 'billing.getSummary', 'user.get'],
+    seeds: (client, methods) => seedMethods(client, code, methods),
   })
   const remove = useApiMutation('billing.removePaymentMethod', {
     invalidates: ['billing.getSettings'],
-    seeds: (client, { existing }) =>
-      seed(client, 'billing.getSettings', { params: { code } }, (settings) => ({ ...settings, existing })),
+    seeds: (client, methods) => seedMethods(client, code, methods),
     errorDisplay: 'caller',
   })
   const confirmRemove = () =>

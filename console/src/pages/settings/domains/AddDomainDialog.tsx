@@ -6,6 +6,7 @@ import { LazyDialog } from '../../../components/LazyDialog.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { NativeSelect } from '../../../ui/NativeSelect.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
+import { seedDomain } from './queries.ts'
 import { tagChoices, tagKey } from '../status-page/tag-choices.ts'
 
 /** Lets the user add a domain, and select the tag that it serves. The page then shows the DNS records to set. */
@@ -13,6 +14,7 @@ export default function AddDomainDialog({ code, onClose }: { code: string; onClo
   const squids = useQuery(squidsQuery(code)).data
   const add = useApiMutation('domains.add', {
     invalidates: ['domains.list'],
+    seeds: (client, added) => seedDomain(client, code, added),
     errorDisplay: 'caller',
     onSuccess: onClose,
   })

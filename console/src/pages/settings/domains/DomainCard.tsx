@@ -1,5 +1,4 @@
 import { useApiMutation } from '../../../api/mutation.ts'
-import { seed, withItem } from '../../../api/seed.ts'
 import { useDeniedReason } from '../../../components/access.tsx'
 import { confirm } from '../../../components/confirm.ts'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
@@ -11,7 +10,7 @@ import { Button } from '../../../ui/Button.tsx'
 import { Card } from '../../../ui/Card.tsx'
 import type { Tone } from '../../../ui/tones.ts'
 import { Certificate } from './Certificate.tsx'
-import { isChecking, type Domain } from './queries.ts'
+import { isChecking, seedDomain, seedRemovedDomain, type Domain } from './queries.ts'
 import { Records } from './Records.tsx'
 
 const appearance: Record<Domain['state'], { tone: Tone; label: string; isPulsing?: boolean }> = {
@@ -113,13 +112,13 @@ function Footer({ code, domain }: { code: string; domain: Domain }) {
   const isDue = useTicking((nowMs) => isChecking(domain, nowMs))
   const check = useApiMutation('domains.check', {
     invalidates: [],
-    seeds: (client, changed) =>
-      seed(client, 'domains.list', { params: { code } }, (list) => ({
-        ...list,
-        domains: withItem(list.domains, changed, (other) => other.name),
-      })),
+    seeds: (client, changed) => seedDomain(client, code, changed),
   })
-  const remove = useApiMutation('domains.remove', { invalidates: ['domains.list'], errorDisplay: 'caller' })
+  const remove = useApiMutation('domains.remove', {
+    invalidates: ['domains.list'],
+    seeds: (client) => seedRemovedDomain(client, code, name),
+    errorDisplay: 'caller',
+  })
   const confirmRemoval = () =>
     confirm({
       title: `Remove ${name}?`,

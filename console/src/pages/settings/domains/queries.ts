@@ -1,5 +1,7 @@
+import type { QueryClient } from '@tanstack/react-query'
 import { pollWhile } from '../../../api/poll.ts'
 import { q, type Payload } from '../../../api/query.ts'
+import { seed, withItem } from '../../../api/seed.ts'
 
 export type Domain = Payload<'domains.list'>['domains'][number]
 
@@ -22,3 +24,15 @@ export const domainsQuery = (code: string) =>
       }),
     },
   )
+
+/** Changes the cached list of domains. */
+const seedDomains = (client: QueryClient, code: string, change: (domains: Domain[]) => Domain[]): void =>
+  seed(client, 'domains.list', { params: { code } }, (list) => ({ ...list, domains: change(list.domains) }))
+
+/** Adds a new domain to the cached list, or replaces a changed one. */
+export const seedDomain = (client: QueryClient, code: string, domain: Domain): void =>
+  seedDomains(client, code, (domains) => withItem(domains, domain, ({ name }) => name))
+
+/** Removes a domain from the cached list. */
+export const seedRemovedDomain = (client: QueryClient, code: string, removed: string): void =>
+  seedDomains(client, code, (domains) => domains.filter(({ name }) => name !== removed))

@@ -7,8 +7,8 @@ import {
   type StatusPageTag,
   type StatusUpdate,
 } from '@shoal/contract'
+import type { QueryClient } from '@tanstack/react-query'
 import type { UseFormRegisterReturn } from 'react-hook-form'
-import type { EndpointName } from '../../../api/client.ts'
 import { useApiMutation } from '../../../api/mutation.ts'
 import { FormShell } from '../../../components/FormShell.tsx'
 import { LazyDialog } from '../../../components/LazyDialog.tsx'
@@ -16,9 +16,16 @@ import { Button } from '../../../ui/Button.tsx'
 import { Checkbox } from '../../../ui/Checkbox.tsx'
 import { NativeSelect } from '../../../ui/NativeSelect.tsx'
 import { TextArea, TextField } from '../../../ui/TextField.tsx'
+import { seedIncident } from './queries.ts'
 import { tagKey } from './tag-choices.ts'
 
-const invalidates: EndpointName[] = ['statusPage.listIncidents']
+/** The options of calls that change an incident. */
+const changesIncident = (code: string, onClose: () => void) => ({
+  invalidates: ['statusPage.listIncidents' as const],
+  seeds: (client: QueryClient, incident: StatusIncident) => seedIncident(client, code, incident),
+  errorDisplay: 'caller' as const,
+  onSuccess: onClose,
+})
 
 const impacts = [
   { id: 'DEGRADED', label: 'Degraded: slow, partly working, or old data' },
@@ -31,11 +38,7 @@ type DialogProps = { code: string; onClose: () => void }
 
 /** Lets the user publish an incident. */
 export function NewIncidentDialog({ code, tags, onClose }: DialogProps & { tags: StatusPageTag[] }) {
-  const create = useApiMutation('statusPage.createIncident', {
-    invalidates,
-    errorDisplay: 'caller',
-    onSuccess: onClose,
-  })
+  const create = useApiMutation('statusPage.createIncident', changesIncident(code, onClose))
   return (
     <LazyDialog title="New incident" isOpen onClose={onClose}>
       <FormShell
@@ -70,11 +73,7 @@ type IncidentProps = DialogProps & { incident: StatusIncident }
 
 /** Lets the user change the title, impact and tags of an incident. */
 export function EditIncidentDialog({ code, tags, incident, onClose }: IncidentProps & { tags: StatusPageTag[] }) {
-  const change = useApiMutation('statusPage.changeIncident', {
-    invalidates,
-    errorDisplay: 'caller',
-    onSuccess: onClose,
-  })
+  const change = useApiMutation('statusPage.changeIncident', changesIncident(code, onClose))
   const { id, title, impact } = incident
   return (
     <LazyDialog title="Edit incident" isOpen onClose={onClose}>
@@ -103,7 +102,7 @@ export function EditIncidentDialog({ code, tags, incident, onClose }: IncidentPr
 
 /** Lets the user publish an update of an incident. */
 export function NewUpdateDialog({ code, incident, onClose }: IncidentProps) {
-  const add = useApiMutation('statusPage.addUpdate', { invalidates, errorDisplay: 'caller', onSuccess: onClose })
+  const add = useApiMutation('statusPage.addUpdate', changesIncident(code, onClose))
   return (
     <LazyDialog title={`Update ${incident.title}`} isOpen onClose={onClose}>
       <FormShell
@@ -139,7 +138,7 @@ export function EditUpdateDialog({
   update,
   onClose,
 }: DialogProps & { incidentId: string; update: StatusUpdate }) {
-  const change = useApiMutation('statusPage.changeUpdate', { invalidates, errorDisplay: 'caller', onSuccess: onClose })
+  const change = useApiMutation('statusPage.changeUpdate', changesIncident(code, onClose))
   return (
     <LazyDialog title="Edit update" isOpen onClose={onClose}>
       <FormShell

@@ -1,6 +1,7 @@
 import { incidentStateTexts, type StatusIncident, type StatusPage } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useApiMutation } from '../../../api/mutation.ts'
+import { seed } from '../../../api/seed.ts'
 import { useDeniedReason } from '../../../components/access.tsx'
 import { confirm } from '../../../components/confirm.ts'
 import { openDialog } from '../../../components/open-dialog.ts'
@@ -54,11 +55,13 @@ function Incident({
   incident,
   deniedReason,
 }: Props & { incident: StatusIncident; deniedReason: string | null }) {
+  const { id, title, impact, tags, isAutomatic, startedAt, resolvedAt, updates } = incident
   const remove = useApiMutation('statusPage.removeIncident', {
     invalidates: ['statusPage.listIncidents'],
+    seeds: (client) =>
+      seed(client, 'statusPage.listIncidents', { params: { code } }, (all) => all.filter((other) => other.id !== id)),
     errorDisplay: 'caller',
   })
-  const { id, title, impact, tags, isAutomatic, startedAt, resolvedAt, updates } = incident
   const confirmRemoval = () =>
     confirm({
       title: `Remove ${title}?`,

@@ -3,6 +3,7 @@ import { labelClass } from '../../../ui/Field.tsx'
 import { alertRules, statusAlertKinds, statusPageLimits, type StatusAlertKind, type StatusPage } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useApiMutation } from '../../../api/mutation.ts'
+import { seed } from '../../../api/seed.ts'
 import { squidsQuery } from '../../../api/squids.ts'
 import { useDeniedReason } from '../../../components/access.tsx'
 import { FormShell } from '../../../components/FormShell.tsx'
@@ -17,6 +18,7 @@ export function SettingsForm({ code, page }: { code: string; page: StatusPage })
   const squids = useQuery(squidsQuery(code)).data
   const save = useApiMutation('statusPage.update', {
     invalidates: ['statusPage.get'],
+    seeds: (client, changed) => seed(client, 'statusPage.get', { params: { code } }, () => changed),
     errorDisplay: 'caller',
     onSuccess: ({ isEnabled }) =>
       toast({ tone: 'good', title: isEnabled ? 'The status page is public' : 'The status page is off' }),

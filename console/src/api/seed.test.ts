@@ -1,0 +1,23 @@
+import { QueryClient } from '@tanstack/react-query'
+import { expect, test } from 'vitest'
+import { seedPages } from './seed.ts'
+
+type Row = { id: number }
+
+test('a change of a list with pages reaches each page of the lists with these parameters, and no other data', () => {
+  const client = new QueryClient()
+  const key = (code: string, kind: string) => ['alerts.listDeliveries', { params: { code } }, kind]
+  const pages = () => ({ pages: [[{ id: 3 }], [{ id: 1 }]], pageParams: ['', '3'] })
+  client.setQueryData(key('acme', 'pages'), pages())
+  client.setQueryData(key('other', 'pages'), pages())
+  client.setQueryData(key('acme', 'count'), 2)
+  seedPages<Row>(client, 'alerts.listDeliveries', { params: { code: 'acme' } }, (rows, page) =>
+    page === 0 ? [{ id: 4 }, ...rows] : rows,
+  )
+  expect(client.getQueryData(key('acme', 'pages'))).toEqual({
+    ...pages(),
+    pages: [[{ id: 4 }, { id: 3 }], [{ id: 1 }]],
+  })
+  expect(client.getQueryData(key('other', 'pages'))).toEqual(pages())
+  expect(client.getQueryData(key('acme', 'count'))).toBe(2)
+})
