@@ -24,6 +24,18 @@ export const fileRules: Rule[] = [
     broken: { 'server/src/a.ts': 'export {}\n'.repeat(251), 'e2e/b.test.ts': 'export {}\n'.repeat(601) },
   },
   {
+    title: 'a tab of the console that consists of one list has at most 40 lines',
+    why: 'a list is columns, a query and a text for the empty list; QueryTable does the rest',
+    fix: 'move the columns and the query to their own files, and what several lists need to QueryTable',
+    find: (repo) =>
+      sources(repo).flatMap(({ path, text, code }) => {
+        const isList = /^console\/src\/pages\/.*Tab\.tsx$/.test(path) && code.includes('<QueryTable')
+        const lines = lineCount(text)
+        return isList && lines > 40 ? [`${path} has ${lines} lines`] : []
+      }),
+    broken: { 'console/src/pages/a/ATab.tsx': `export const A = () => <QueryTable />\n${'// \n'.repeat(40)}` },
+  },
+  {
     title: 'no file or folder is called utils, helpers, common, shared or misc',
     why: 'such a name describes nothing, so unrelated code accumulates there',
     fix: 'name it after its concept',

@@ -1,21 +1,14 @@
-import type { AlertEvent } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useOrg } from '../../api/active-org.ts'
 import { openAlertsQuery } from '../../api/alerts.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
-import type { Column } from '../../components/data-table/columns.ts'
-import { timeColumn } from '../../components/data-table/named-columns.tsx'
 import { QueryTable } from '../../components/data-table/QueryTable.tsx'
 import { LinkButton } from '../../components/LinkButton.tsx'
-import { alertColumns } from './alert-columns.tsx'
+import { openAlertColumns } from './alert-columns.tsx'
 import { useAlertActions } from './use-alert-actions.tsx'
 
 export const prefetch: Prefetch = ({ client, org }) => void client.prefetchQuery(openAlertsQuery(org.code))
 
-const columns: Column<AlertEvent>[] = [
-  ...alertColumns,
-  timeColumn('Started', ({ startedAt }) => startedAt, { width: '124px', hideBelow: 'sm' }),
-]
 const empty = {
   title: 'No open alerts',
   text: 'Shoal monitors your squids continuously. Crash loops, stalls, full databases and failed deployments appear here within a minute, and your channels are notified.',
@@ -34,7 +27,7 @@ export default function OpenTab() {
       label="Open alerts"
       what="The alerts"
       query={useQuery(openAlertsQuery(useOrg().code))}
-      columns={columns}
+      columns={openAlertColumns}
       idOf={({ id }) => String(id)}
       nameOf={({ label }) => label}
       actions={useAlertActions()}
