@@ -74,6 +74,14 @@ test('the code of a deployment is compared with the previous deployment, or with
   await page.setViewportSize({ width: 1440, height: 900 })
 })
 
+test('the menu of a deployment in the list opens what it changed', async () => {
+  await page.goto(`/squids/coded/v1/deployments?organization=${code}`)
+  await page.getByRole('button', { name: `Actions for deployment ${ids[1]}` }).click()
+  await page.getByRole('menuitem', { name: 'What changed' }).click()
+  await waitForText(page, '3 changed, 1 added, 1 removed, 2 unchanged')
+  expect(new URL(page.url()).pathname).toBe(`/squids/coded/v1/deployments/${ids[1]}/changes`)
+})
+
 test('a viewer sees that their role hides the code', async () => {
   await deployer.api.orgs.inviteMember({ params: { code }, body: { email: 'vera@code-views.dev', roleType: 'viewer' } })
   const viewer = await signInAs(browser, shoal, 'vera@code-views.dev')

@@ -1,6 +1,6 @@
 import { squidDisabledReasons, type Deployment, type Squid } from '@shoal/contract'
 import { useNavigate } from '@tanstack/react-router'
-import { List, Undo2 } from 'lucide-react'
+import { FileDiff, List, Undo2 } from 'lucide-react'
 import { formatDateTime } from '../../lib/format.ts'
 import { actionOn, actionsOn, useMembership, type ActionOn } from '../actions.ts'
 import { deploysCode, shortImage } from '../deployment-title.ts'
@@ -9,12 +9,20 @@ import { useRollback } from './use-version-actions.ts'
 type DeploymentContext = {
   squid: Squid
   open: (deployment: Deployment) => void
+  openChanges: (deployment: Deployment) => void
   rollback: (reference: string, deploymentId: number) => Promise<unknown>
 }
 
 /** The actions on a deployment of a version. */
 export const deploymentActions = {
   open: { label: 'Show log', icon: List, run: (deployment, { open }) => open(deployment) },
+  openChanges: {
+    label: 'What changed',
+    icon: FileDiff,
+    permission: 'squids.write',
+    appliesTo: ({ type }) => deploysCode(type),
+    run: (deployment, { openChanges }) => openChanges(deployment),
+  },
   rollBack: {
     label: 'Roll back to this',
     icon: Undo2,
@@ -41,12 +49,12 @@ export const deploymentActions = {
 export function useDeploymentActions(squid: Squid) {
   const { name: squidName, slot: squidSlot } = squid
   const navigate = useNavigate()
-  const open = ({ id }: Deployment) =>
-    void navigate({
-      to: '/squids/$squidName/$squidSlot/deployments/$deployId',
-      params: { squidName, squidSlot, deployId: String(id) },
-    })
-  const context = { squid, open, rollback: useRollback(), membership: useMembership() }
+  const paramsOf = ({ id }: Deployment) => ({ squidName, squidSlot, deployId: String(id) })
+  const open = (deployment: Deployment) =>
+    void navigate({ to: '/squids/$squidName/$squidSlot/deployments/$deployId', params: paramsOf(deployment) })
+  const openChanges = (deployment: Deployment) =>
+    void navigate({ to: '/squids/$squidName/$squidSlot/deployments/$deployId/changes', params: paramsOf(deployment) })
+  const context = { squid, open, openChanges, rollback: useRollback(), membership: useMembership() }
   return {
     open,
     actionsOf: (deployment: Deployment) => actionsOn(deploymentActions, deployment, context),
