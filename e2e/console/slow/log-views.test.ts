@@ -135,6 +135,22 @@ test('levels and search select lines of any build', async () => {
   await waitForText(page, 'npm run build ended with exit code 2.')
 })
 
+test('the filter of containers selects the lines of init, or the build instead of all containers', async () => {
+  await open()
+  await row('the last one').waitFor()
+  await pick('Containers', 'init')
+  await row('No migrations are pending').waitFor()
+  await expect.poll(() => row('the last one').count()).toBe(0)
+  expect(parameters().getAll('container')).toEqual(['init'])
+  await pick('Containers', 'Build')
+  await waitForText(page, 'compiled with two')
+  expect(parameters().getAll('container')).toEqual(['@build'])
+  await expect.poll(() => row('No migrations are pending').count()).toBe(0)
+  await pick('Containers', 'init')
+  await row('No migrations are pending').waitFor()
+  expect(parameters().getAll('container')).toEqual(['init'])
+})
+
 test('wrapped lines are accessible', async () => {
   await open('&search=long')
   await row('19: start').waitFor()
