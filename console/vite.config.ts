@@ -31,12 +31,12 @@ const chunks = [
   // requests.
   {
     name: 'app',
-    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|computed|deployments|failed-first-deployments|graphql|lines|long-list|operator-|pages|poll|roles|seed|seed-session|squids|total-pages|version)|lib\/(?!format|hotkeys|preview-mode|save-file|theme-tokens|ticker|utc-dates))|src\/components\/(confirm|ErrorState|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|Skeleton|prefetch|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
+    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|computed|deployments|failed-first-deployments|graphql|lines|long-list|operator-|pages|poll|roles|seed|squids|total-pages|version)|lib\/(?!device|format|hotkeys|preview-mode|save-file|theme-tokens|ticker|utc-dates))|src\/components\/(confirm|ErrorState|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|Skeleton|prefetch|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
   },
   // The frame of all pages behind the session gate, and small parts that most of them use.
   {
     name: 'layout',
-    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|failed-first-deployments|long-list|poll|roles|seed\.|squids|version)|src\/components\/(access|DialogHost|open-dialog|deployment-title|EmptyState|LazyDialog|LazySelect|LinkButton|NavTabs|PageHeader|QueryView|RelativeTime|StatusDot|data-table\/url-state|squid\/(sync|SquidStatus|FailedDeployMark|failed-deploy|status-reason))\.tsx?$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(action|Badge|Card|copy-text|Kbd|ProgressBar|SearchField|control-classes|selection-text)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|eye|eye-off|play)\.m?js$/,
+    test: /src\/app\/layouts\/(AppLayout|nav)|src\/api\/(alerts|failed-first-deployments|long-list|poll|roles|seed|squids|version)|src\/components\/(access|DialogHost|open-dialog|deployment-title|EmptyState|LazyDialog|LazySelect|LinkButton|NavTabs|PageHeader|QueryView|RelativeTime|StatusDot|data-table\/url-state|squid\/(sync|SquidStatus|FailedDeployMark|failed-deploy|status-reason))\.tsx?$|src\/lib\/(format|hotkeys|preview-mode|ticker)|src\/ui\/(action|Badge|Card|copy-text|Kbd|ProgressBar|SearchField|control-classes|selection-text)\.tsx?$|lucide-react\/dist\/esm\/icons\/(arrow-down|arrow-up|eye|eye-off|play)\.m?js$/,
   },
   // Tables and the actions of rows. Pages without a table do not load it.
   {
@@ -51,7 +51,7 @@ const chunks = [
   // Forms, and the sign-in pages, which contain little else.
   {
     name: 'forms',
-    test: /src\/components\/FormShell|src\/api\/seed-session|@tanstack\/react-router\/.*\/useBlocker\.js|src\/ui\/(Field|TextField|Checkbox)\.tsx$|src\/pages\/auth\/(?!Altcha|Confirm|Oauth|Restore|SignUp|Turnstile|Verify)|src\/app\/layouts\/GuestLayout/,
+    test: /src\/components\/FormShell|@tanstack\/react-router\/.*\/useBlocker\.js|src\/ui\/(Field|TextField|Checkbox)\.tsx$|src\/pages\/auth\/(?!Altcha|Confirm|Oauth|Restore|SignUp|Turnstile|Verify)|src\/app\/layouts\/GuestLayout/,
   },
   // Overlays and option lists, which use React Aria.
   {

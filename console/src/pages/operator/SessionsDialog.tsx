@@ -71,7 +71,22 @@ export function SessionsDialog({ user, onClose, onReopen }: Props) {
     })
   const hasOthers = sessions.data?.some(({ isCurrent }) => !isCurrent) ?? false
   return (
-    <LazyDialog title={`Sessions of ${user.email}`} isOpen onClose={onClose} width="wide">
+    <LazyDialog
+      title={`Sessions of ${user.email}`}
+      isOpen
+      onClose={onClose}
+      width="wide"
+      footer={
+        <>
+          <Button onClick={onClose}>Close</Button>
+          {hasOthers && (
+            <Button variant="danger" onClick={confirmEndAll}>
+              End all sessions
+            </Button>
+          )}
+        </>
+      }
+    >
       <div className="mt-2">
         <QueryTable
           label="Sessions"
@@ -83,14 +98,6 @@ export function SessionsDialog({ user, onClose, onReopen }: Props) {
           empty={empty}
           loadingRows={2}
         />
-      </div>
-      <div className="mt-4 flex justify-end gap-2">
-        {hasOthers && (
-          <Button variant="danger" onClick={confirmEndAll}>
-            End all sessions
-          </Button>
-        )}
-        <Button onClick={onClose}>Close</Button>
       </div>
     </LazyDialog>
   )
