@@ -21,11 +21,17 @@ export type RunningVersion = {
   usesHasura: boolean
 }
 
-/** Returns the versions whose programs should run. */
-export async function listRunning(db: Db): Promise<RunningVersion[]> {
+/**
+ * Returns the versions whose programs should run. `movedPrefix`: of the request keys of restarts after moves. If such a restart failed and
+ * was the last deployment, the version has no workload, but should run. A failed hard reset also leaves no workload, and then no program
+ * should run.
+ */
+export async function listRunning(db: Db, movedPrefix: string): Promise<RunningVersion[]> {
   const { rows } = await db.execute<RunningVersion>(sql`
     select id, org_id as "orgId", name, slot, image, hasura_replicas > 0 as "usesHasura"
-    from squids where sealed_workload is not null and desired_state = 'running' order by id`)
+    from squids s where desired_state = 'running' and (sealed_workload is not null or image is not null and (
+      select d.type = 'RESTART' and d.failed <> 'NO' and starts_with(d.request_key, ${movedPrefix})
+      from deployments d where d.squid_id = s.id order by d.id desc limit 1)) order by id`)
   return rows
 }
 

@@ -4,8 +4,10 @@ import { enqueue } from './enqueue.ts'
 import { renameImage } from './images-store.ts'
 import { countRestarts, listInProgress, listRunning, listUsedImages } from './installation-moves-store.ts'
 
+/** The prefix of the request keys of all restarts after moves. */
+const movedPrefix = 'installation moved '
 /** The prefix of the request keys of the restarts after a move, which workers count. */
-const restartPrefix = (moveId: string): string => `installation moved ${moveId} `
+const restartPrefix = (moveId: string): string => `${movedPrefix}${moveId} `
 
 /**
  * Gives images their new names, and starts a restart of each version whose programs should run: their stored workloads have the addresses of
@@ -13,7 +15,7 @@ const restartPrefix = (moveId: string): string => `installation moved ${moveId} 
  */
 async function arrive(tx: Db, at: Date, move: { id: string; images: Record<string, string> }): Promise<number> {
   for (const [from, to] of Object.entries(move.images)) await renameImage(tx, from, to)
-  const versions = await listRunning(tx)
+  const versions = await listRunning(tx, movedPrefix)
   for (const version of versions) {
     await switchSquid(tx, version.id, { sealedWorkload: null })
     const requestKey = `${restartPrefix(move.id)}${version.id}`
@@ -25,7 +27,7 @@ async function arrive(tx: Db, at: Date, move: { id: string; images: Record<strin
 /** What the move of an installation between two configurations needs to know about deployments and images. */
 export const installationMoves = {
   listInProgress,
-  listRunning,
+  listRunning: (db: Db) => listRunning(db, movedPrefix),
   listUsedImages,
   arrive,
   countRestarts: (db: Db, moveId: string) => countRestarts(db, restartPrefix(moveId)),
