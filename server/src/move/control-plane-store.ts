@@ -1,6 +1,6 @@
 // Reads the catalogs of Postgres instead of the declarations of tables, because a copy contains every row of every table, of all modules.
 
-import { Client, escapeIdentifier, escapeLiteral } from 'pg'
+import { escapeIdentifier, escapeLiteral, type Client } from 'pg'
 import { copyTable, sumTable, type CopiedTable } from '../db/copy-rows.ts'
 
 /** Tables about the processes and hosts of the source, and the mark of the move, which the target has itself. */
@@ -23,21 +23,6 @@ const jobTables = [
 
 /** A table of the control plane. `parent` and `bound`: what a partition belongs to. */
 type Table = CopiedTable & { parent: string | null; bound: string | null }
-
-/** Connects to the database of a control plane as a client that its servers do not use. Statements have no time limit. */
-export async function connectForMove(url: string): Promise<Client> {
-  const client = new Client({
-    connectionString: url,
-    application_name: 'shoal move',
-    keepAlive: true,
-    // Makes the text form of values independent of the server's settings.
-    options: `-c timezone=UTC -c lc_monetary=C -c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c extra_float_digits=1 -c DateStyle=ISO -c IntervalStyle=postgres -c bytea_output=hex`,
-  })
-  // A broken connection rejects its query. Without a listener, its error would also end the process.
-  client.on('error', () => {})
-  await client.connect()
-  return client
-}
 
 /** Returns the tables whose rows are copied, with their partitions instead of partitioned tables. */
 export async function listTables(client: Client): Promise<Table[]> {
@@ -70,16 +55,6 @@ export async function readContents(client: Client): Promise<{ hasTables: boolean
     'select ((select count(*) from public.users) + (select count(*) from public.orgs))::int as rows',
   )
   return { hasTables, rows: rows[0]?.rows ?? 0 }
-}
-
-/** Returns the names of Shoal's connections to the database, such as those of a server, except those of moves. */
-export async function otherClients(client: Client): Promise<string[]> {
-  const { rows } = await client.query<{ name: string }>(
-    `select distinct application_name || coalesce(' at ' || host(client_addr), '') as name from pg_stat_activity
-     where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'
-       and application_name like 'shoal%' and application_name <> 'shoal move'`,
-  )
-  return rows.map(({ name }) => name)
 }
 
 /** Returns the names of the tables, without partitions. */

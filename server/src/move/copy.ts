@@ -8,14 +8,8 @@ import { startJobs } from '../jobs/jobs.ts'
 import { servers } from '../modules/databases/index.ts'
 import { recordAudit } from '../modules/audit/index.ts'
 import { installationMoves } from '../modules/deployments/index.ts'
-import {
-  connectForMove,
-  copyRows,
-  dropContents,
-  listQueues,
-  listTableNames,
-  lockTables,
-} from './control-plane-store.ts'
+import { copyRows, dropContents, listQueues, listTableNames, lockTables } from './control-plane-store.ts'
+import { connectForMove } from './move-client-store.ts'
 import type { MovingApp, PlannedDatabase } from './plan.ts'
 import type { Side } from './side.ts'
 import { targetName } from './side.ts'
@@ -25,6 +19,10 @@ type Copies = {
   databases: PlannedDatabase[]
   images: Record<string, string>
   stoppedAt: Date
+  /** Fails if the contents of the target must not be replaced. */
+  beforeReplace: () => Promise<void>
+  /** Fails if the source must not be marked as departed. */
+  beforeDeparture: () => Promise<void>
   step: (what: string) => void
   onBytes: (bytes: number) => void
   signal: AbortSignal
@@ -62,6 +60,7 @@ export async function copyInstallation(
   const queues = await listQueues(from)
   step('Preparing the database of the control plane')
   const to = await open(target.database.url)
+  await copies.beforeReplace()
   await dropContents(to, await listTableNames(from))
   await migrate(target.database.pool)
   const jobs = await startJobs(
@@ -101,6 +100,7 @@ export async function copyInstallation(
   step('Marking the previous place')
   // A broken connection has released its locks.
   for (const check of checks) await check()
+  await copies.beforeDeparture()
   signal.throwIfAborted()
   await writeMark(from, { ...mark, state: 'departed', other: target.place })
   await from.query('commit')

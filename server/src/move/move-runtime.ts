@@ -7,11 +7,10 @@ import { migrate } from '../db/migrate.ts'
 import { lockInstallation } from '../installation/installation-lock.ts'
 import { requireNotMoved } from '../installation/move-mark.ts'
 import { servers } from '../modules/databases/index.ts'
-import { connectForMove, otherClients } from './control-plane-store.ts'
 import { copyInstallation, finishMove } from './copy.ts'
 import { moveImages } from './images.ts'
-import { readSideState, type SideState } from './move-state-store.ts'
 import { appOf, makePlan, type MovePlan, type MovingApp } from './plan.ts'
+import { checkTarget, readState, requireUnused } from './preconditions.ts'
 import { stopPrograms } from './programs.ts'
 import { openSide, targetName, type Side } from './side.ts'
 import { readTargetConfig } from './target-config.ts'
@@ -60,8 +59,7 @@ const keepsRunning = ({ dryRun, pushImages }: MoveOptions): boolean => dryRun ||
 async function move(source: Side, target: Side, options: MoveOptions): Promise<Record<string, unknown>> {
   const { progress, signal } = options
   const app = appOf(source, target)
-  // Before this process opens other connections.
-  if (!keepsRunning(options)) for (const side of [source, target]) await requireNoServer(side)
+  if (!keepsRunning(options)) for (const side of [source, target]) await requireUnused(side)
   const isSameServer = await servers.copies.isSameServer(source.database, target.database)
   if (isSameServer && nameOf(source) === nameOf(target))
     throw new Error(
@@ -114,6 +112,12 @@ async function move(source: Side, target: Side, options: MoveOptions): Promise<R
     databases: plan.databases,
     images,
     stoppedAt,
+    // A server may have started while images were pushed and databases were copied.
+    beforeReplace: async () => {
+      for (const side of [source, target]) await requireUnused(side)
+      checkTarget({ source: states.source, target: await readState(target) })
+    },
+    beforeDeparture: () => requireUnused(source),
     step: progress.step,
     onBytes: (more) => (bytes += more),
     signal,
@@ -137,38 +141,6 @@ const notesOf = (source: Side): string[] => [
   'Start the server with the settings of the target. Its worker starts all versions again, and its log shows when they run and how long they were away.',
   `${source.place} still has its data, and refuses to start. Delete it when you no longer need it.`,
 ]
-
-async function readState({ database }: Side): Promise<SideState> {
-  const client = await connectForMove(database.url)
-  try {
-    return await readSideState(client)
-  } finally {
-    await client.end()
-  }
-}
-
-/** @throws Error while a server, which may run on another host, uses the database */
-async function requireNoServer({ database, place }: Side): Promise<void> {
-  const client = await connectForMove(database.url)
-  try {
-    const clients = await otherClients(client)
-    if (clients.length > 0)
-      throw new Error(
-        `A server or a command of Shoal uses ${place}: it has the connections ${clients.join(', ')}. Stop all processes with these settings, and run this command again.`,
-      )
-  } finally {
-    await client.end()
-  }
-}
-
-/** @throws Error if the target has data that the move must not replace */
-function checkTarget({ source, target }: { source: SideState; target: SideState }): void {
-  if (target.isEmpty) return
-  if (target.prefix !== source.prefix || target.mark === null || target.mark.state === 'arrived')
-    throw new Error(
-      'The database of the target contains an installation. Its DATABASE_URL must name an empty database, or one from which this installation was moved before.',
-    )
-}
 
 type Summary = {
   from: string

@@ -89,7 +89,15 @@ test('a database whose server is the same in both settings stays there, under th
   const app = appOf(from, to)
   const move = { moveId: randomUUID(), databases: plan.databases, images: {}, stoppedAt: t.app.clock.now() }
   const silent = { step: () => {}, onBytes: () => {}, signal }
-  const { details, databases } = await copyInstallation(from, to, app, { ...move, ...silent })
+  const unchecked = { beforeReplace: () => Promise.resolve(), beforeDeparture: () => Promise.resolve() }
+  const failing = () => Promise.reject(new Error('a server has started'))
+  for (const checks of [{ beforeReplace: failing }, { beforeDeparture: failing }])
+    await expect(copyInstallation(from, to, app, { ...move, ...silent, ...unchecked, ...checks })).rejects.toThrow(
+      'a server has started',
+    )
+  const marks = (database: Database) => database.pool.query('select state from installation_move')
+  expect([(await marks(t.app.database)).rows, (await marks(other)).rows]).toEqual([[], [{ state: 'copied' }]])
+  const { details, databases } = await copyInstallation(from, to, app, { ...move, ...silent, ...unchecked })
   expect(databases).toBe(0)
   const finish = () => finishMove(from, to, app, { id: move.moveId, details }, () => {})
   expect(await finish()).toEqual({ versions: 1 })

@@ -8,6 +8,7 @@ import { createDatabaseHosts, type DatabaseHost, type DatabaseHosts } from '../d
 import { mainServer } from '../config/database-settings.ts'
 import { createLog } from '../startup/log.ts'
 import { openPostgres } from '../startup/open-postgres.ts'
+import { withOwnName } from './move-client-store.ts'
 
 /** One of the two configurations of a move, with connections to its databases. */
 export type Side = {
@@ -29,10 +30,10 @@ export async function openSide(config: Config): Promise<Side> {
   const stateDir = traversableDir(config.dataDir)
   const log = createLog({ SHOAL_LOG_LEVEL: 'warn' })
   const postgres = await openPostgres(config, stateDir, log)
-  const database = connect(postgres.url, { max: 5 })
+  const database = connect(withOwnName(postgres.url), { max: 5 })
   const servers = (postgres.squidServers ?? []).map(({ url, ...server }) => ({
     ...server,
-    cluster: connect(url, { max: 5 }),
+    cluster: connect(withOwnName(url), { max: 5 }),
   }))
   const hosts = servers.length > 0 ? servers : [{ name: mainServer, cluster: database, weight: 1, maxDatabases: null }]
   return {
