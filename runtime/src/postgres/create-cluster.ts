@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { errorCode } from '../error-code.ts'
 import { run, superuser } from './postgres-program.ts'
 import type { SystemUser } from './system-user.ts'
 
@@ -26,6 +27,22 @@ function readRecord(file: string): string {
 }
 
 /**
+ * Returns the password of an existing cluster, which was recorded before the cluster got its name.
+ * @throws Error if it cannot be read: another password would not open the cluster
+ */
+export function passwordOf(dir: string): string {
+  const file = passwordFile(dir)
+  let reason = 'the file is empty'
+  try {
+    const password = readFileSync(file, 'utf8').trim()
+    if (password !== '') return password
+  } catch (error) {
+    reason = errorCode(error) === 'ENOENT' ? 'there is no such file' : (error as Error).message
+  }
+  throw new Error(`its password cannot be read from ${file}: ${reason}`)
+}
+
+/**
  * Returns the address that a cluster has or will have, even if its disk is full or cannot be read. The caller passes the address to
  * `createCluster` and `preferredPort` when it starts the cluster.
  */
@@ -34,7 +51,10 @@ export async function addressOf(dir: string): Promise<ClusterAddress> {
   return { port, password: recordedPassword(dir) ?? randomBytes(24).toString('base64url') }
 }
 
-/** Creates the cluster unless it exists, with the password of `address` if no other is recorded. Resolves with the superuser's password. */
+/**
+ * Creates the cluster unless it exists, with the password of `address` if it has one. Resolves with the superuser's password.
+ * @throws Error if the password of an existing cluster, or its disk, cannot be read. An existing cluster is never deleted.
+ */
 export async function createCluster(
   dir: string,
   binaries: string,
@@ -42,8 +62,8 @@ export async function createCluster(
   address?: ClusterAddress,
 ): Promise<string> {
   const dataDir = join(dir, 'data')
-  const existing = recordedPassword(dir)
-  if (existing !== null && existsSync(join(dataDir, 'PG_VERSION'))) return existing
+  // Unlike `existsSync`, this throws if the disk cannot be read, so that the cluster is not mistaken for a missing one.
+  if (statSync(join(dataDir, 'PG_VERSION'), { throwIfNoEntry: false })) return passwordOf(dir)
   rmSync(dataDir, { recursive: true, force: true })
   const staging = `${dataDir}.part`
   rmSync(staging, { recursive: true, force: true })
@@ -71,7 +91,8 @@ export async function createCluster(
   ]
   await run(join(binaries, 'bin/initdb'), flags, owner)
   rmSync(pwfile)
-  writeFileSync(passwordFile(dir), `${password}\n`, { mode: 0o600 })
+  // A power failure must not leave a cluster with an empty record.
+  writeFileSync(passwordFile(dir), `${password}\n`, { mode: 0o600, flush: true })
   renameSync(staging, dataDir)
   return password
 }
