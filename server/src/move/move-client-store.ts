@@ -6,7 +6,7 @@ import { Client } from 'pg'
 /** The name of all connections of this process, by which it tells them from those of other processes. */
 const ownName = `shoal move ${randomUUID()}`
 
-/** Returns the URL with the name of this process' connections, whatever name it had. */
+/** Returns the URL with the name of this process' connections instead of its own name. */
 export function withOwnName(url: string): string {
   const named = new URL(url)
   named.searchParams.set('application_name', ownName)

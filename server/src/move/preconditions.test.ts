@@ -18,7 +18,7 @@ const withParameter = (name: string, value: string): string => {
   return url.href
 }
 
-test('every connection of another process prevents a move, whatever its name', async () => {
+test('every connection of another process prevents a move, regardless of its name', async () => {
   for (const name of ['shoal', 'shoal move', 'x', '']) {
     const client = new Client(withParameter('application_name', name))
     await client.connect()
