@@ -46,6 +46,13 @@ export async function admit(
   return { actor, org }
 }
 
+/**
+ * Admits a caller whom `admit` admitted before the body arrived, which may be minutes ago: since then, the session or the access as an
+ * operator may have ended. Does not count the request again.
+ */
+export const readmit: typeof admit = (app, name, endpoint, request) =>
+  admit(app, name, { ...endpoint, rateLimit: null }, request)
+
 /** Returns the organization that the operator reads as support; null if it has another code, or if the caller reads none. @throws Refusal 405 for endpoints that support may not call */
 async function findSupport(app: App, name: string, code: string, { support }: Actor): Promise<OrgScope | null> {
   const org = support && (await findSupported(app.db, code.toLowerCase(), support.orgId))

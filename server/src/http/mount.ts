@@ -8,16 +8,13 @@ import { isUnavailable } from '../db/unavailable.ts'
 import { Refusal } from '../errors.ts'
 import { recordAudit } from '../modules/audit/index.ts'
 import type { Actor, AuditEntry, FileResponse, OrgScope, Request } from '../modules/call.ts'
-import { admit } from './admit.ts'
+import { admit, readmit } from './admit.ts'
 import { streamLines } from './lines.ts'
 import { requestOf } from './request.ts'
 import { sendJson } from './send-json.ts'
 import { rejectUnstorable } from './unstorable.ts'
 
 type AnyHandler = (call: Record<string, unknown>) => Promise<unknown>
-
-/** The callers of the endpoints that admit them before they read the body. */
-const admissions = new WeakMap<FastifyRequest, Awaited<ReturnType<typeof admit>>>()
 
 /** Mounts every endpoint of the contract below `/api`. The caller must have checked the types of `handlers`. */
 export function mount(
@@ -36,7 +33,7 @@ export function mount(
       // An error about the body would reveal that the endpoint exists.
       ...(isForOperators(endpoint) && {
         onRequest: async (request: FastifyRequest) => {
-          admissions.set(request, await withRequestTimeouts(() => admit(app, name, endpoint, request)))
+          await withRequestTimeouts(() => admit(app, name, endpoint, request))
         },
       }),
       handler: (request, reply) => {
@@ -75,7 +72,7 @@ async function respond(
   // Responses contain tokens and data that only this caller may see.
   reply.header('cache-control', 'no-store')
   // Input is parsed after admission: only callers who may call the endpoint learn from its errors which input it takes.
-  const admission = admissions.get(request) ?? (await admit(app, name, endpoint, request))
+  const admission = await (isForOperators(endpoint) ? readmit : admit)(app, name, endpoint, request)
   const params = parse(endpoint.params, request.params)
   let auditEntry: AuditEntry | null = null
   const followUps: (() => void)[] = []
