@@ -45,7 +45,7 @@ function isSameRow<R extends object>(row: R, before: R | undefined): boolean {
 }
 
 /** Loads the observations recorded by the previous worker. */
-export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<ObservationCache> {
+export async function loadObservationCache({ db, log }: Pick<App, 'db' | 'log'>): Promise<ObservationCache> {
   const rows = await selectObservations(db)
   const containers = new Map(rows.containers.map((row) => [containerKey(row), row]))
   const processors = new Map(rows.processors.map((row) => [containerKey({ ...row, container: row.processor }), row]))
@@ -93,19 +93,20 @@ export async function loadObservationCache({ db }: Pick<App, 'db'>): Promise<Obs
           const written = new Set(batch.map(containerKey))
           const runsOfWritten = runs.filter((run) => written.has(containerKey(run)))
           await db.transaction(async (tx) => {
-            await putContainers(tx, batch)
-            await putRuns(tx, runsOfWritten, maxRunsPerContainer)
+            await putContainers({ db: tx, log }, batch)
+            await putRuns({ db: tx, log }, runsOfWritten, maxRunsPerContainer)
           })
         })
         await deleteRemoved([...containers].filter(([key]) => !current.has(key)).map(([, row]) => row))
       }),
     recordProcessors: (changes) =>
-      inOrder(() => record(processors, ofExistingContainers(changes), (batch) => putProcessors(db, batch))),
-    recordApis: (changes) => inOrder(() => record(apis, ofExistingContainers(changes), (batch) => putApis(db, batch))),
+      inOrder(() => record(processors, ofExistingContainers(changes), (batch) => putProcessors({ db, log }, batch))),
+    recordApis: (changes) =>
+      inOrder(() => record(apis, ofExistingContainers(changes), (batch) => putApis({ db, log }, batch))),
     recordSources: (failing) =>
       inOrder(async () => {
         const changed = ofExistingContainers(failing).filter(([key, row]) => !isSameRow(row, sources.get(key)))
-        await record(sources, changed, (batch) => putSources(db, batch))
+        await record(sources, changed, (batch) => putSources({ db, log }, batch))
         const resolved = [...sources].filter(([key]) => !failing.has(key))
         if (resolved.length === 0) return
         await deleteSources(

@@ -1,6 +1,7 @@
 import { and, eq, or, sql, type SQL } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
-import { putRows } from '../../db/put-rows.ts'
+import type { App } from '../../app.ts'
+import { putValidRows } from '../../db/put-valid-rows.ts'
 import { apiStates, containerRuns, containerStates, processorSources, processorStates } from './tables.ts'
 
 export type ContainerRow = typeof containerStates.$inferSelect
@@ -17,6 +18,9 @@ export type Observations = {
   sources: SourceRow[]
 }
 
+/** Where observations are written, and where rows are logged that Postgres cannot store. */
+type Target = { db: Db; log: App['log'] }
+
 /** Returns all recorded observations. */
 export async function selectObservations(db: Db): Promise<Observations> {
   const [containers, processors, apis, sources] = await Promise.all([
@@ -32,16 +36,16 @@ export async function selectObservations(db: Db): Promise<Observations> {
 export const selectProcessorStates = (db: Db): Promise<ProcessorRow[]> => db.select().from(processorStates)
 
 /** Inserts or updates the states of containers. */
-export async function putContainers(db: Db, rows: ContainerRow[]): Promise<void> {
-  await putRows(db, containerStates, rows, ['squidId', 'generation', 'container'])
+export async function putContainers(target: Target, rows: ContainerRow[]): Promise<void> {
+  await putValidRows(target, containerStates, rows, ['squidId', 'generation', 'container'])
 }
 
 /** Inserts or updates runs, and deletes all but the newest `limit` runs of each of their containers. */
-export async function putRuns(db: Db, rows: RunRow[], limit: number): Promise<void> {
+export async function putRuns(target: Target, rows: RunRow[], limit: number): Promise<void> {
   const t = containerRuns
   for (const batch of inBatches(rows)) {
-    await putRows(db, t, batch, ['squidId', 'generation', 'container', 'run'])
-    await db.execute(sql`
+    await putValidRows(target, t, batch, ['squidId', 'generation', 'container', 'run'])
+    await target.db.execute(sql`
       delete from container_runs r using (
         select squid_id, generation, container, run, row_number() over (
           partition by squid_id, generation, container order by started_at desc, ordinal desc) as rank
@@ -56,18 +60,18 @@ export async function putRuns(db: Db, rows: RunRow[], limit: number): Promise<vo
 export const selectContainerStates = (db: Db): Promise<ContainerRow[]> => db.select().from(containerStates)
 
 /** Inserts or updates the metrics of processors. */
-export async function putProcessors(db: Db, rows: ProcessorRow[]): Promise<void> {
-  await putRows(db, processorStates, rows, ['squidId', 'generation', 'processor'])
+export async function putProcessors(target: Target, rows: ProcessorRow[]): Promise<void> {
+  await putValidRows(target, processorStates, rows, ['squidId', 'generation', 'processor'])
 }
 
 /** Inserts or updates the probe results of apis and Hasura. */
-export async function putApis(db: Db, rows: ApiRow[]): Promise<void> {
-  await putRows(db, apiStates, rows, ['squidId', 'generation', 'container'])
+export async function putApis(target: Target, rows: ApiRow[]): Promise<void> {
+  await putValidRows(target, apiStates, rows, ['squidId', 'generation', 'container'])
 }
 
 /** Inserts or updates the data sources that do not respond. */
-export async function putSources(db: Db, rows: SourceRow[]): Promise<void> {
-  await putRows(db, processorSources, rows, ['squidId', 'generation', 'processor'])
+export async function putSources(target: Target, rows: SourceRow[]): Promise<void> {
+  await putValidRows(target, processorSources, rows, ['squidId', 'generation', 'processor'])
 }
 
 /** Deletes the rows of data sources that respond again. */

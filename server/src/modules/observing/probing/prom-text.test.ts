@@ -36,6 +36,30 @@ describe('the metrics of a processor', () => {
     })
   })
 
+  test.each(['1e300', '-1e300', '9007199254740993', '1.7976931348623157e308'])(
+    'are unknown where they are %s, which is out of range',
+    (value) => {
+      const success = `sqd_rpc_request_count{kind="success"} ${value}`
+      expect(parseProcessorMetrics(`sqd_processor_last_block ${value}\n`)).toBeNull()
+      expect(
+        parseProcessorMetrics(`sqd_processor_last_block 5.5\nsqd_processor_chain_height ${value}\n`),
+      ).toMatchObject({ currentBlock: 5, totalBlocks: 5 })
+      const isNegative = value.startsWith('-')
+      expect(
+        parseProcessorMetrics(`sqd_processor_last_block 5\n${success}\nsqd_rpc_request_count{kind="failure"} 2\n`),
+      ).toMatchObject({ rpcRequests: isNegative ? 2 : null, rpcFailures: 2 })
+      expect(
+        parseProcessorMetrics(`sqd_processor_last_block 5\n${success.replace('success', 'failure')}\n`),
+      ).toMatchObject({ rpcRequests: isNegative ? 0 : null, rpcFailures: isNegative ? 0 : null })
+    },
+  )
+
+  test('are unknown where a sum of requests is too large', () => {
+    const counts = [1, 2].map((n) => `sqd_rpc_request_count{url="${n}",kind="success"} ${Number.MAX_SAFE_INTEGER}`)
+    const metrics = parseProcessorMetrics(`sqd_processor_last_block 5\n${counts.join('\n')}\n`)
+    expect(metrics).toMatchObject({ rpcRequests: null, rpcFailures: 0 })
+  })
+
   test('are null for a page of another program', () => {
     expect(parseProcessorMetrics('<html>not found</html>')).toBeNull()
     expect(parseProcessorMetrics('')).toBeNull()

@@ -32,17 +32,23 @@ const names = new Set([lastBlock, chainHeight, speed, eta, ratio])
 /** Parses a page of metrics; null if it contains no metrics of a processor. */
 export function parseProcessorMetrics(text: string): ProcessorMetrics | null {
   const values = readMetrics(text, names)
-  const current = values.get(lastBlock)
-  if (current === undefined) return null
+  const current = wholeNumber(values.get(lastBlock))
+  if (current === null) return null
   return {
-    currentBlock: Math.floor(current),
-    totalBlocks: Math.max(Math.floor(values.get(chainHeight) ?? current), Math.floor(current), 0),
+    currentBlock: current,
+    totalBlocks: Math.max(wholeNumber(values.get(chainHeight)) ?? current, current, 0),
     blocksPerSecond: values.get(speed) ?? null,
     etaSeconds: values.get(eta) ?? null,
     syncRatio: values.get(ratio) ?? null,
-    rpcRequests: sumMetric(text, rpcCount, ''),
-    rpcFailures: sumMetric(text, rpcCount, 'kind="failure"'),
+    rpcRequests: wholeNumber(sumMetric(text, rpcCount, '')),
+    rpcFailures: wholeNumber(sumMetric(text, rpcCount, 'kind="failure"')),
   }
+}
+
+/** Rounds a block or a count down; null if it is unknown or so large that it is neither: Postgres could not store it. */
+function wholeNumber(value: number | null | undefined): number | null {
+  const whole = Math.floor(value ?? Number.NaN)
+  return Number.isSafeInteger(whole) ? whole : null
 }
 
 /** Scrapes a processor's metrics. Returns null if it does not respond: the SDK opens the port only when the data source has responded. */
