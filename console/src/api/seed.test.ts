@@ -1,5 +1,7 @@
+import type { AlertDelivery } from '@shoal/contract'
 import { QueryClient } from '@tanstack/react-query'
 import { expect, test } from 'vitest'
+import { seedDelivery } from '../pages/alerts/queries.ts'
 import { seedPages } from './seed.ts'
 
 type Row = { id: number }
@@ -20,4 +22,14 @@ test('a change of a list with pages reaches each page of the lists with these pa
   })
   expect(client.getQueryData(key('other', 'pages'))).toEqual(pages())
   expect(client.getQueryData(key('acme', 'count'))).toBe(2)
+})
+
+test('a new delivery that a refetch has already returned is shown once', () => {
+  const client = new QueryClient()
+  const key = ['alerts.listDeliveries', { params: { code: 'acme' } }, 'pages']
+  const delivery = (id: number) => ({ id }) as AlertDelivery
+  client.setQueryData(key, { pages: [[delivery(3), delivery(2)], [delivery(1)]], pageParams: ['', '2'] })
+  seedDelivery(client, 'acme', delivery(3))
+  seedDelivery(client, 'acme', delivery(4))
+  expect(client.getQueryData(key)).toMatchObject({ pages: [[{ id: 4 }, { id: 3 }, { id: 2 }], [{ id: 1 }]] })
 })

@@ -17,8 +17,8 @@ export const deliveriesQuery = (code: string) => qPages('alerts.listDeliveries',
 /** The active mutes. */
 export const mutesQuery = (code: string) => q('alerts.listMutes', { params: { code } }, polled)
 
-/** Adds a new delivery to the cached list. */
+/** Adds a new delivery to the cached list, unless a refetch has already returned it. */
 export const seedDelivery = (client: QueryClient, code: string, delivery: AlertDelivery): void =>
   seedPages<AlertDelivery>(client, 'alerts.listDeliveries', { params: { code } }, (rows, page) =>
-    page === 0 ? [delivery, ...rows] : rows,
+    page === 0 ? [delivery, ...rows.filter(({ id }) => id !== delivery.id)] : rows,
   )
