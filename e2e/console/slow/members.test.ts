@@ -76,6 +76,25 @@ test('an invited user who signs in for the first time accepts the terms, answers
   await Promise.all([boss.context.close(), invited.close()])
 })
 
+test('a new user without invitations is not asked about an invitation that arrives after the answers', async () => {
+  const guest = await signInAs(browser, shoal, 'late@answers.dev', { isNew: true, areInvitesChecked: false })
+  const { page } = guest
+  await guest.api.user.completeOnboarding({ body: { policyAccepted: true } })
+  await Promise.all([page.waitForResponse(/\/user\/invites$/), page.goto('/squids')])
+  await heading(page, 'Welcome')
+  for (const answer of ['Analyst', 'Google', 'DeFi']) await page.getByLabel(answer).check()
+  await press(page, 'Next')
+  await heading(page, 'Squids')
+  await expect.poll(() => page.evaluate(() => localStorage.getItem('tmp_invites_checked'))).toBe('true')
+  const boss = await signInAs(browser, shoal, 'boss@answers.dev')
+  const params = { code: 'answers-org' }
+  await boss.api.orgs.create({ body: { ...params, name: 'Answers org', email: 'boss@answers.dev' } })
+  await boss.api.orgs.inviteMember({ params, body: { email: 'late@answers.dev', roleType: 'viewer' } })
+  await page.reload()
+  await heading(page, 'Squids')
+  await Promise.all([boss.context.close(), guest.context.close()])
+})
+
 test('a user can log out before answering invitations; unselected invitations are rejected after a confirmation', async () => {
   const boss = await signInAs(browser, shoal, 'boss@multi.dev')
   for (const code of ['multi-one', 'multi-two', 'multi-three']) {

@@ -1,16 +1,27 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { useApiMutation } from '../../api/mutation.ts'
+import { q } from '../../api/query.ts'
 import { seedUser } from '../../api/seed-session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
+import { setSetting } from '../../lib/local-settings.ts'
 import { RadioGroup } from '../../ui/RadioGroup.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { formOf, isComplete, noAnswers, questions } from './answers.ts'
 import { StepHeading } from './StepHeading.tsx'
 
-/** The questionnaire. When the answers are saved, the session contains them, and `Onboarding` shows the invitations. */
+/**
+ * The questionnaire. When the answers are saved, the session contains them, and `Onboarding` shows the invitations. If there are none, the
+ * user is not asked again in this session (spec 4).
+ */
 export function WelcomeStep() {
+  const queryClient = useQueryClient()
   const saveAnswers = useApiMutation('user.completeOnboarding', {
     invalidates: ['user.get'],
     seeds: seedUser,
+    onSuccess: () => {
+      const invitations = queryClient.getQueryData(q('user.listInvites', {}).queryKey)
+      if (invitations?.length === 0) setSetting('tmp_invites_checked', true)
+    },
     errorDisplay: 'caller',
   })
   return (
