@@ -1,5 +1,6 @@
+import { Semaphore } from '@shoal/runtime'
 import type { App } from '../../app.ts'
-import { isSamePostgres } from '../../db/database.ts'
+import { isSamePostgres, type Database, type Db } from '../../db/database.ts'
 import { onEveryHost, onRespondingHosts, type DatabaseHost } from '../../db/database-hosts.ts'
 import {
   clusterConnections,
@@ -97,6 +98,15 @@ export function shareWithLogins(
 /** Returns the minimum number of connections that a version needs. */
 export const neededBy = (user: ConnectionUser): number => sumLimits([user], minLimits)
 
+/** Returns the minimum number of connections that these versions need together. */
+export async function neededByAll(db: Db, squidIds: number[]): Promise<number> {
+  const users = await selectConnectionUsers(db)
+  return sumLimits(
+    users.filter(({ squidId }) => squidIds.includes(squidId)),
+    minLimits,
+  )
+}
+
 /**
  * Returns how many connections of a server are left for a version after the minimums of the other versions on the server.
  * `users`: all versions on the server.
@@ -133,16 +143,32 @@ export async function limitConnections(app: App): Promise<void> {
   await onEveryHost(app.databaseHosts, (host) => limitConnectionsOf(app, host))
 }
 
-/** Sets the connection limits of the versions on one server. */
+/** One slot for each database of a control plane in this process. */
+const limiting = new WeakMap<Database, Semaphore>()
+
+function limitingOf(database: Database): Semaphore {
+  const existing = limiting.get(database)
+  if (existing) return existing
+  const created = new Semaphore(1)
+  limiting.set(database, created)
+  return created
+}
+
+/**
+ * Sets the connection limits of the versions on one server. Must not be called in a transaction: callers in this process wait for each other
+ * before they open one, because transactions that wait for the lock would use up the pool, which may be that of the server, too.
+ */
 export async function limitConnectionsOf(app: Pick<App, 'db' | 'database'>, host: DatabaseHost): Promise<void> {
   // Reads before it takes the lock, so that a server that does not respond delays no other server.
   const { capacity } = await capacityOf(app, host)
-  await app.db.transaction(async (tx) => {
-    await lockConnectionLimits(tx)
-    const users = usersOn(await selectConnectionUsers(tx), host.name)
-    const limits = shareWithLogins(shareConnections(users, capacity), users, await selectLoginIds(tx))
-    await setConnectionLimits(host.cluster, limits)
-  })
+  const limit = () =>
+    app.db.transaction(async (tx) => {
+      await lockConnectionLimits(tx)
+      const users = usersOn(await selectConnectionUsers(tx), host.name)
+      const limits = shareWithLogins(shareConnections(users, capacity), users, await selectLoginIds(tx))
+      await setConnectionLimits(host.cluster, limits)
+    })
+  await limitingOf(app.database).run(limit)
 }
 
 const warnShare = 0.8
