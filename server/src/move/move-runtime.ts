@@ -104,23 +104,28 @@ async function move(source: Side, target: Side, options: MoveOptions): Promise<R
   const stoppedAt = systemClock.now()
   const stoppedMs = performance.now()
   progress.step('Stopping the programs of squids')
-  await stopPrograms(source, states.source.prefix ?? '', signal)
   let bytes = 0
   const moveId = randomUUID()
-  const { details, ...copied } = await copyInstallation(source, target, app, {
-    moveId,
-    databases: plan.databases,
-    images,
-    stoppedAt,
-    // A server may have started while images were pushed and databases were copied.
-    beforeReplace: async () => {
-      for (const side of [source, target]) await requireUnused(side)
-      checkTarget({ source: states.source, target: await readState(target) })
-    },
-    beforeDeparture: () => requireUnused(source),
-    step: progress.step,
-    onBytes: (more) => (bytes += more),
-    signal,
+  const stopAndCopy = async () => {
+    await stopPrograms(source, states.source.prefix ?? '', signal)
+    return await copyInstallation(source, target, app, {
+      moveId,
+      databases: plan.databases,
+      images,
+      stoppedAt,
+      // A server may have started while images were pushed and databases were copied.
+      beforeReplace: async () => {
+        for (const side of [source, target]) await requireUnused(side)
+        checkTarget({ source: states.source, target: await readState(target) })
+      },
+      beforeDeparture: () => requireUnused(source),
+      step: progress.step,
+      onBytes: (more) => (bytes += more),
+      signal,
+    })
+  }
+  const { details, ...copied } = await stopAndCopy().catch((error: unknown) => {
+    throw signal.aborted ? new Error(interruptedText, { cause: error }) : error
   })
   const { versions } = await finishMove(source, target, app, { id: moveId, details }, progress.step)
   const secondsFrom = (ms: number) => Math.round((performance.now() - ms) / 100) / 10
@@ -134,6 +139,9 @@ async function move(source: Side, target: Side, options: MoveOptions): Promise<R
     notes: notesOf(source),
   }
 }
+
+const interruptedText =
+  'Interrupted while programs of squids were stopped or copied. Start the server with its present settings: it starts the programs again. If it says that the installation was moved, run this command again instead.'
 
 const nameOf = ({ database }: Side): string => new URL(database.url).pathname
 
