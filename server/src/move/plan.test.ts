@@ -67,6 +67,38 @@ test('refuses a target without capacity, keys, logs or Hasura, before anything i
   expect(await refusalsOf(source(), target())).toBe('')
 })
 
+test('a refusal names servers as the settings of the target do', async () => {
+  const text = await refusalsOf(source(), target([{ name: 'large', maxDatabases: 0 }]))
+  expect(text).toContain('"large" has no capacity')
+  expect(text).not.toContain('to:')
+})
+
+test('refuses to copy from a server that the target lists under another name', async () => {
+  const old = { name: 'old', cluster: t.app.database }
+  expect(await refusalsOf(source(), target([{}, old]))).toContain(
+    'would be copied from "main" to "main", and then dropped from "main", because the target lists this server, too, as "old"',
+  )
+  expect(await refusalsOf(source(), target([{ name: 'first' }]))).toBe('')
+})
+
+test('refuses a server that has connections for each database but not for all', async () => {
+  await t.withWorker(() => d.deployAndWait({}, { name: 'two', slot: 'v1' }))
+  const minimums = await t.app.database.pool.query<{ id: number; least: number }>(
+    'select squid_id as id, min_connections as least from squid_databases',
+  )
+  await t.app.database.pool.query('update squid_databases set min_connections = 150')
+  const text = await refusalsOf(source(), target())
+  expect(text).toMatch(/^The 2 databases on "main" would need 304 connections, but it has 237 of 247 for squids\./)
+  const stays = target([{ name: 'kept', cluster: t.app.database }])
+  await t.app.database.pool.query('update squid_databases set min_connections = 1000')
+  expect(await refusalsOf(source(), stays)).toBe('')
+  for (const { id, least } of minimums.rows)
+    await t.app.database.pool.query('update squid_databases set min_connections = $2 where squid_id = $1', [id, least])
+  await t.withWorker(async () =>
+    d.waitForEnd(await d.api.squids.delete({ params: { code: d.org.code, reference: 'two@v1' } })),
+  )
+})
+
 test('refuses images that the target would not have, and names the versions', async () => {
   const processes = { SHOAL_RUNTIME: 'process' as const }
   const text = await refusalsOf(source(processes), target([{}], processes))

@@ -79,6 +79,9 @@ async function planDatabases(
 ): Promise<PlannedDatabase[]> {
   const planned: PlannedDatabase[] = []
   const copiedTo = new Set<string>()
+  // The control plane of the target decides how many connections its servers have for squids.
+  const targetApp = { ...app, database: target.database }
+  const sameServers = await findSameServers(source, target)
   for (const row of await servers.copies.list(app.db)) {
     const to = serverFor(target, row)
     if (!source.hosts.some(({ name }) => name === row.server)) {
@@ -86,27 +89,53 @@ async function planDatabases(
       continue
     }
     const { cluster } = app.databaseHosts.get(row.server)
-    const isCopied = !(await servers.copies.isSameServer(cluster, app.databaseHosts.get(targetName(to)).cluster))
+    const same = sameServers.get(row.server) ?? []
+    const isCopied = !same.includes(to)
     if (isCopied) {
       copiedTo.add(to)
+      // The worker of the target drops databases that its rows place on another server.
+      if (same.length > 0)
+        refusals.push(
+          `${row.database} would be copied from "${row.server}" to "${to}", and then dropped from "${row.server}", because the target lists this server, too, as ${same.map((name) => `"${name}"`).join(' and ')}. Give it shoal_name=${row.server} there, so that the database stays where it is, or do not list it.`,
+        )
       try {
-        await servers.copies.check(app, row, targetName(to))
+        await servers.copies.check(targetApp, row, targetName(to))
       } catch (error) {
-        refusals.push(`${row.database}: ${error instanceof Error ? error.message : String(error)}`)
+        const reason = error instanceof Error ? error.message : String(error)
+        refusals.push(`${row.database}: ${reason.replaceAll(`"${targetName(to)}"`, `"${to}"`)}`)
       }
     }
     planned.push({ row, to, isCopied, bytes: await readSize(cluster.pool, row.database) })
   }
-  for (const { name, maxDatabases, cluster } of target.hosts) {
-    const count = planned.filter(({ to }) => to === name).length
+  for (const host of target.hosts) {
+    const { name, maxDatabases, cluster } = host
+    const ids = planned.filter(({ to }) => to === name).map(({ row }) => row.squidId)
+    const count = ids.length
     if (maxDatabases !== null && count > maxDatabases)
       refusals.push(`${count} databases would be on "${name}", but its shoal_max_databases is ${maxDatabases}.`)
     if (!copiedTo.has(name)) continue
+    const needed = await servers.copies.neededConnections(app.db, ids)
+    const { max, capacity } = await servers.copies.capacityOf(targetApp, host)
+    if (needed > capacity)
+      refusals.push(
+        `The ${count} databases on "${name}" would need ${needed} connections, but it has ${Math.max(0, capacity)} of ${max} for squids. Raise its max_connections (SHOAL_POSTGRES_CONNECTIONS of the embedded Postgres), or hibernate versions before the move.`,
+      )
     const rights = await readRights(cluster.pool)
     if (!rights.mayCreateDatabases || !rights.mayCreateRoles)
       refusals.push(`The role of the server "${name}" must have the attributes CREATEDB and CREATEROLE.`)
   }
   return planned
+}
+
+/** Returns the names of the servers of the target that are the same Postgres server as each server of the source. */
+async function findSameServers(source: Side, target: Side): Promise<Map<string, string[]>> {
+  const same = new Map<string, string[]>()
+  for (const { name, cluster } of source.hosts) {
+    const names: string[] = []
+    for (const host of target.hosts) if (await servers.copies.isSameServer(cluster, host.cluster)) names.push(host.name)
+    same.set(name, names)
+  }
+  return same
 }
 
 /** Chooses the server of a database in the target: the one with the same name, otherwise the first for all versions. */

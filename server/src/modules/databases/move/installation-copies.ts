@@ -1,5 +1,5 @@
 import type { Db } from '../../../db/database.ts'
-import { limitConnectionsOf } from '../connections.ts'
+import { capacityOf, limitConnectionsOf, neededByAll } from '../connections.ts'
 import { namesWithPrefix, readServerSettings, selectAllDatabases, type SquidDatabaseRow } from '../database-store.ts'
 import { closeLoginRole, isLoginRole } from '../logins-store.ts'
 import { ownerWhileFull } from '../measuring/writers-store.ts'
@@ -60,6 +60,8 @@ export const installationCopies = {
   close,
   arrive,
   limit: limitConnectionsOf,
+  neededConnections: neededByAll,
+  capacityOf,
   isSameServer,
   /** Whether the error says why a database cannot be copied, in words for the operator. */
   isRefusal: (error: unknown): error is Error => error instanceof MoveRefused || error instanceof CopyDiffers,
