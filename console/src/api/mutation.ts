@@ -8,7 +8,7 @@ import { callApi, invalidate, type CallArgument, type Payload } from './query.ts
 type Options<N extends EndpointName> = {
   /**
    * Endpoints whose data the call changes. Their queries are refetched in the background. Only the session (`user.get`) is waited for,
-   * unless `seeds` changes it, because the routes and permissions of the next page depend on it.
+   * because the routes and permissions of the next page depend on it. A call with `seeds` waits for no refetch.
    */
   invalidates: EndpointName[]
   /** Writes the response into cached queries with `seed`, so that the page shows it before the refetch. */
