@@ -105,7 +105,8 @@ export async function openBuildCache(
     async evictExcess() {
       const entries = (await listEntries(dir)).map((entry) => ({ ...entry, isInUse: inUse.count(entry.dir) > 0 }))
       for (const entry of chooseEvicted(entries, maxBytes, Date.now())) {
-        await staging.discard(entry.dir)
+        // A build may have begun to use it while others were discarded.
+        if (inUse.count(entry.dir) === 0) await staging.discard(entry.dir)
       }
     },
   }

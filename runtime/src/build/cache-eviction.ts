@@ -7,7 +7,8 @@ const protectedMs = 7 * 24 * 3_600_000
 /**
  * Returns the entries to evict until the cache has at most `maxBytes`: first those that were not used for a week, the least recently used
  * first; then, one after the other, the least recently used entry of the tenant that uses most. A tenant therefore keeps at least
- * an equal share of the cache, however much the others store.
+ * an equal share of the cache, however much the others store, unless their builds use more than their share at the same time: entries in
+ * use count, but cannot be evicted.
  */
 export function chooseEvicted<T extends EvictableEntry>(entries: readonly T[], maxBytes: number, nowMs: number): T[] {
   let excess = entries.reduce((total, { bytes }) => total + bytes, 0) - maxBytes

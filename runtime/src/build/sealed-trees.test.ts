@@ -193,6 +193,28 @@ describe('the cache', () => {
     })
   })
 
+  test('does not evict an entry that a build begins to use while others are evicted', async () => {
+    const { staging, cache, store, has } = await open(0)
+    for (const key of ['a', 'b']) await store('acme', key, 100)
+    for (const file of await entryFiles('a')) execFileSync('touch', ['-d', '1 hour ago', file])
+    const { discard } = staging
+    let build = Promise.resolve()
+    const isEvicted = Promise.withResolvers<void>()
+    // The build begins while the first entry is evicted.
+    staging.discard = async (path) => {
+      staging.discard = discard
+      build = cache.withDependencies('acme', 'b', async (cached) => {
+        await isEvicted.promise
+        expect(existsSync(cached?.full ?? '')).toBe(true)
+      })
+      await discard(path)
+    }
+    await cache.evictExcess()
+    isEvicted.resolve()
+    await build
+    expect([await has('acme', 'a'), await has('acme', 'b')]).toEqual([false, true])
+  })
+
   test('separates tenants', async () => {
     const { store, has, cache } = await open(1000)
     await store('acme', 'a', 100)
