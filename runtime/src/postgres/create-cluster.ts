@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { chownSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -12,17 +12,22 @@ export type ClusterAddress = { port: number; password: string }
 const passwordFile = (dir: string) => join(dir, 'password')
 const portFile = (dir: string) => join(dir, 'port')
 
-/** Returns the recorded password; null if there is none, or if it cannot be read. */
-const recordedPassword = (dir: string): string | null => readRecord(passwordFile(dir)) || null
-
-/** Returns the recorded port; 0 if there is none, or if it cannot be read. */
-const recordedPort = (dir: string): number => Number(readRecord(portFile(dir)))
-
-function readRecord(file: string): string {
+/** Returns the recorded port; 0 if there is none. Throws if it cannot be read, so that another port does not replace the record. */
+function recordedPort(dir: string): number {
   try {
-    return readFileSync(file, 'utf8').trim()
+    return Number(readFileSync(portFile(dir), 'utf8'))
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return 0
+    throw error
+  }
+}
+
+/** Returns what `read` returns; null if the disk cannot be read. */
+function readable<T>(read: () => T): T | null {
+  try {
+    return read()
   } catch {
-    return ''
+    return null
   }
 }
 
@@ -43,12 +48,18 @@ export function passwordOf(dir: string): string {
 }
 
 /**
- * Returns the address that a cluster has or will have, even if its disk is full or cannot be read. The caller passes the address to
- * `createCluster` and `preferredPort` when it starts the cluster.
+ * Returns the address that a cluster has or will have, even if its disk is full or cannot be read. The address of a
+ * cluster that was never created is not recorded; the caller passes it to `createCluster` and `takePort` when it starts the cluster.
  */
 export async function addressOf(dir: string): Promise<ClusterAddress> {
-  const port = recordedPort(dir) || (await freePort(0))
-  return { port, password: recordedPassword(dir) ?? randomBytes(24).toString('base64url') }
+  const port = readable(() => recordedPort(dir)) || (await portForLater())
+  return { port, password: readable(() => passwordOf(dir)) ?? randomBytes(24).toString('base64url') }
+}
+
+/** Throws unless `actual` is the address that Shoal uses since its start. */
+export function expectAddress(expected: ClusterAddress, actual: ClusterAddress): void {
+  if (actual.port !== expected.port || actual.password !== expected.password)
+    throw new Error('It has another port or password than Shoal read at its start: restart Shoal')
 }
 
 /**
@@ -97,9 +108,9 @@ export async function createCluster(
   return password
 }
 
-/** Resolves with the previous port of the cluster if another program now uses it; null when the port is free. */
-export async function portTakenByOther(dir: string): Promise<number | null> {
-  const port = recordedPort(dir)
+/** Resolves with the port of `address`, by default the previous one, if another program now uses it; null when it is free. */
+export async function portTakenByOther(dir: string, address?: ClusterAddress): Promise<number | null> {
+  const port = address?.port ?? recordedPort(dir)
   return await freePort(port).then(
     () => null,
     () => port,
@@ -107,15 +118,35 @@ export async function portTakenByOther(dir: string): Promise<number | null> {
 }
 
 /** Resolves with the previous port if it is free, so that existing URLs stay valid; otherwise with a new one. Records it. */
-export async function preferredPort(dir: string, address?: ClusterAddress): Promise<number> {
-  const recorded = recordedPort(dir)
-  const port = await freePort(recorded || (address?.port ?? 0)).catch(() => freePort(0))
-  // A full disk must not destroy the record.
-  if (port !== recorded) {
-    rmSync(portFile(dir), { force: true })
-    writeFileSync(portFile(dir), String(port), { mode: 0o600 })
-  }
+export async function preferredPort(dir: string): Promise<number> {
+  const port = await freePort(recordedPort(dir)).catch(() => freePort(0))
+  takePort(dir, port)
   return port
+}
+
+/** Records the port of a cluster that is about to start. */
+export function takePort(dir: string, port: number): void {
+  // A full disk must not destroy the record.
+  if (port === recordedPort(dir)) return
+  rmSync(portFile(dir), { force: true })
+  writeFileSync(portFile(dir), String(port), { mode: 0o600 })
+}
+
+/** Returns the previous port of the cluster, or that of `address` if it never had one. */
+export const nextPort = (dir: string, address: ClusterAddress): number => recordedPort(dir) || address.port
+
+/** Lowest port that the system assigns to programs which do not choose one. */
+const firstAssignedPort = () =>
+  Number(readable(() => readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8'))?.split('\t')[0] ?? 0)
+
+/** Resolves with a free port for a later start: the system does not assign it to another program in the meantime. */
+async function portForLater(): Promise<number> {
+  const [low, high] = [20_000, 30_000]
+  for (let attempt = 0; attempt < 20 && firstAssignedPort() >= high; attempt++) {
+    const port = await freePort(randomInt(low, high)).catch(() => null)
+    if (port !== null) return port
+  }
+  return await freePort(0)
 }
 
 const freePort = (port: number) =>

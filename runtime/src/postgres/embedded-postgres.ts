@@ -2,7 +2,17 @@ import { existsSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { waitForFileLock } from '../file-lock.ts'
 import { makeTraversable } from '../process/container-record.ts'
-import { addressOf, createCluster, portTakenByOther, preferredPort, type ClusterAddress } from './create-cluster.ts'
+import {
+  addressOf,
+  createCluster,
+  expectAddress,
+  nextPort,
+  passwordOf,
+  portTakenByOther,
+  preferredPort,
+  takePort,
+  type ClusterAddress,
+} from './create-cluster.ts'
 import { endOrphans } from './orphans.ts'
 import { clusterOwner, accessibleBinaries, run, runningPort, superuser } from './postgres-program.ts'
 import { linkOfferedExtensions } from './offered-extensions.ts'
@@ -54,8 +64,13 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-const startError = (dir: string, reason: string, cause: unknown) =>
-  new PostgresStartError(`The embedded Postgres in ${dir} did not start: ${reason.trim().split('\n')[0]}`, { cause })
+function startError(dir: string, reason: string, cause: unknown, log?: string): PostgresStartError {
+  const lines = reason.split('\n').filter((line) => line.trim() !== '')
+  // Programs describe what they do before they fail, and clean up afterwards.
+  const problem = lines.findLast((line) => /error|fatal|could not|panic/i.test(line)) ?? lines.at(-1) ?? ''
+  const where = log === undefined ? '' : ` (${log})`
+  return new PostgresStartError(`The embedded Postgres in ${dir} did not start: ${problem.trim()}${where}`, { cause })
+}
 
 /**
  * Returns a cluster that did not start, with the address that it will have. `options.address` of `restartEmbeddedPostgres` is this address.
@@ -99,12 +114,7 @@ function present(
 ): EmbeddedPostgres {
   const dataDir = join(options.dir, 'data')
   const stopNow = async () => {
-    if (runningPort(dataDir) !== null)
-      await run(
-        join(accessibleBinaries(options.dir), 'bin/pg_ctl'),
-        ['stop', '-D', dataDir, '-m', 'fast', '-w', '-t', '60'],
-        clusterOwner(),
-      )
+    if (runningPort(dataDir) !== null) await stopServer(accessibleBinaries(options.dir), dataDir, clusterOwner())
     // A later start removes a cgroup that remains.
     if (options.limits) await removeCgroup(options.dir).catch(() => undefined)
   }
@@ -120,6 +130,10 @@ function present(
   }
 }
 
+async function stopServer(binaries: string, dataDir: string, owner: SystemUser | null): Promise<void> {
+  await run(join(binaries, 'bin/pg_ctl'), ['stop', '-D', dataDir, '-m', 'fast', '-w', '-t', '60'], owner)
+}
+
 /**
  * Kills the remaining processes of a killed postmaster and removes its pid file. Postgres considers that pid alive until the parent of
  * the postmaster has reaped it, which may never happen in a container without an init.
@@ -133,7 +147,7 @@ export async function cleanUpCrashed(dataDir: string): Promise<void> {
 /**
  * Restarts a cluster that crashed, or starts one that did not start before, at the same address.
  * @param address from `describeStopped`, for a cluster that may not have recorded one
- * @throws Error when Postgres does not start, or another program uses the port
+ * @throws Error when Postgres does not start, another program uses the port, or another process gave the cluster another address
  */
 export async function restartEmbeddedPostgres(
   options: EmbeddedPostgresOptions,
@@ -142,15 +156,20 @@ export async function restartEmbeddedPostgres(
   makeTraversable(options.dir)
   await withStartLock(options.dir, async () => {
     const dataDir = join(options.dir, 'data')
-    if (runningPort(dataDir) !== null) return
+    const port = runningPort(dataDir)
+    if (port !== null) {
+      if (address) expectAddress(address, { port, password: passwordOf(options.dir) })
+      // An earlier start may have exceeded its time limit before this.
+      if (options.limits) moveToCgroup(options.dir, dataDir, options.limits)
+      return
+    }
     const [owner, binaries] = [clusterOwner(), accessibleBinaries(options.dir)]
     const password = await createCluster(options.dir, binaries, owner, address)
+    if (address) expectAddress(address, { port: nextPort(options.dir, address), password })
     await cleanUpCrashed(dataDir)
-    const portInUse = await portTakenByOther(options.dir)
+    const portInUse = await portTakenByOther(options.dir, address)
     if (portInUse !== null) throw new Error(`Another program uses its port, ${portInUse}`)
-    const port = await startServer(options, binaries, owner, address)
-    if (address && (port !== address.port || password !== address.password))
-      throw new Error('It has another port or password than Shoal read at its start: restart Shoal')
+    await startServer(options, binaries, owner, address)
   })
 }
 
@@ -169,7 +188,8 @@ async function startServer(
   address?: ClusterAddress,
 ): Promise<number> {
   const dataDir = join(options.dir, 'data')
-  const port = await preferredPort(options.dir, address)
+  if (address) takePort(options.dir, address.port)
+  const port = address?.port ?? (await preferredPort(options.dir))
   const settings = {
     listen_addresses: '127.0.0.1',
     port: String(port),
@@ -187,15 +207,21 @@ async function startServer(
   const args = Object.entries(settings).map(([key, value]) => `-c ${key}=${value === '' ? "''" : value}`)
   const log = join(options.dir, 'data', 'postgres.log')
   const logStart = existsSync(log) ? statSync(log).size : 0
+  let isRunning = false
   try {
     const start = ['start', '-D', dataDir, '-l', log, '-w', '-t', '60', '-o', args.join(' ')]
     await run(...withAddressSpaceLimit(options.limits, join(binaries, 'bin/pg_ctl'), start), owner)
+    isRunning = true
     if (options.limits) {
       removeUnusedCgroups(options.dir)
       moveToCgroup(options.dir, dataDir, options.limits)
     }
   } catch (error) {
-    throw startError(options.dir, `${reasonIn(log, logStart) ?? (error as Error).message} (${log})`, error)
+    const { message } = error as Error
+    if (!isRunning) throw startError(options.dir, reasonIn(log, logStart) ?? message, error, log)
+    // Without its cgroup it has no limits, and the next attempt would adopt it.
+    await stopServer(binaries, dataDir, owner).catch(() => undefined)
+    throw startError(options.dir, message, error)
   }
   return port
 }

@@ -14,6 +14,7 @@ import {
 import { findPackageJSON } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { errorCode } from '../error-code.ts'
 import { isOpenToOthers } from '../traversable-dir.ts'
 import { findOrCreateUser, type SystemUser } from './system-user.ts'
 
@@ -53,13 +54,16 @@ export function embeddedPostgresMajor(): number {
 export const postmasterOf = (dataDir: string): number | null => pidFileLines(dataDir)?.pid ?? null
 
 function pidFileLines(dataDir: string): { pid: number; port: number } | null {
-  const file = join(dataDir, 'postmaster.pid')
-  if (!existsSync(file)) return null
-  const [pid, , , port] = readFileSync(file, 'utf8').split('\n')
-  return { pid: Number(pid), port: Number(port) }
+  try {
+    const [pid, , , port] = readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').split('\n')
+    return { pid: Number(pid), port: Number(port) }
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error) ?? '')) return null
+    throw error
+  }
 }
 
-/** Returns the port of the running postmaster of this data directory; null if there is none. */
+/** Returns the port of the running postmaster of this data directory; null if there is none. Throws if the disk cannot be read. */
 export function runningPort(dataDir: string): number | null {
   const recorded = pidFileLines(dataDir)
   if (!recorded) return null
@@ -69,7 +73,9 @@ export function runningPort(dataDir: string): number | null {
     const commandLine = existsSync('/proc') ? readFileSync(`/proc/${pid}/cmdline`, 'utf8') : dataDir
     // After a reboot, the pid may belong to another program.
     return commandLine.includes(dataDir) ? port : null
-  } catch {
+  } catch (error) {
+    // This process has too many open files, which says nothing about Postgres.
+    if (['EMFILE', 'ENFILE'].includes(errorCode(error) ?? '')) throw error
     return null
   }
 }

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, statSync, truncateSync } from 'node:fs'
+import { readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { errorCode } from '../error-code.ts'
 import type { ClusterAddress } from './create-cluster.ts'
 import { restartEmbeddedPostgres, type EmbeddedPostgresOptions } from './embedded-postgres.ts'
 import { runningPort } from './postgres-program.ts'
@@ -72,17 +73,34 @@ export function watchEmbeddedPostgres({ log, onCrashLoop, notStarted, ...options
     return true
   }
 
+  /** Restarts Postgres if it has crashed. Resolves to false when it should not be restarted. */
+  const check = async (): Promise<boolean> => {
+    truncateLog(dataDir)
+    if (closing.signal.aborted || runningPort(dataDir) !== null) return true
+    return await restart(`The embedded Postgres in ${options.dir} stopped unexpectedly and is being restarted.`)
+  }
+
   const watch = async () => {
     if (notStarted && !(await restart(`${notStarted.reason}. Shoal tries to start it again.`))) return
-    while (!closing.signal.aborted) {
+    let problem: string | null = null
+    let isWatched = true
+    while (isWatched && !closing.signal.aborted) {
       await wait(pollMs)
-      truncateLog(dataDir)
-      if (closing.signal.aborted || runningPort(dataDir) !== null) continue
-      if (!(await restart(`The embedded Postgres in ${options.dir} stopped unexpectedly and is being restarted.`)))
-        return
+      try {
+        isWatched = await check()
+        problem = null
+      } catch (error) {
+        // The disk cannot be read, or too many files are open: both may pass. Each is logged once.
+        const { message } = error as Error
+        if (message !== problem)
+          log(`Shoal cannot see whether the embedded Postgres in ${options.dir} runs: ${message}.`)
+        problem = message
+      }
     }
   }
-  const watching = watch()
+  const watching = watch().catch((error: Error) => {
+    log(`The embedded Postgres in ${options.dir} is no longer restarted when it crashes: ${error.message}`)
+  })
   return async () => {
     closing.abort()
     await watching
@@ -104,9 +122,12 @@ const logFile = (dataDir: string) => join(dataDir, 'postgres.log')
 
 /** Returns the end of the log without statements and their details, which contain user input. */
 function endOfLog(dataDir: string): string {
-  const file = logFile(dataDir)
-  if (!existsSync(file)) return '(there is none)'
-  const lines = readFileSync(file, 'utf8').slice(-20_000).split('\n')
+  let lines: string[]
+  try {
+    lines = readFileSync(logFile(dataDir), 'utf8').slice(-20_000).split('\n')
+  } catch (error) {
+    return errorCode(error) === 'ENOENT' ? '(there is none)' : `(it cannot be read: ${(error as Error).message})`
+  }
   return lines
     .filter((line) => /\b(LOG|WARNING|FATAL|PANIC):/.test(line))
     .slice(-8)
