@@ -197,7 +197,7 @@ describe('the cache', () => {
     const { staging, cache, store, has } = await open(0)
     for (const key of ['a', 'b']) await store('acme', key, 100)
     for (const file of await entryFiles('a')) execFileSync('touch', ['-d', '1 hour ago', file])
-    const { discard } = staging
+    const discard = staging.discard.bind(staging)
     let build = Promise.resolve()
     const isEvicted = Promise.withResolvers<void>()
     // The build begins while the first entry is evicted.
