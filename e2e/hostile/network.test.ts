@@ -167,6 +167,14 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
     },
   )
 
+  test('reaches the metadata service of a cloud, while it runs, only in the network of the host', async ({ skip }) => {
+    skip(bed === null, 'the test bed needs root, iproute2 and nftables')
+    skipWithoutNetworks(skip)
+    const addresses = [metadata, `${OUTSIDE['link-local']}:${PORT}`]
+    const { found } = await report('attackers', addresses)
+    expect(reachability(found)).toEqual(Object.fromEntries(addresses.map((address) => [address, !isClosed])))
+  })
+
   test('reaches another version only in the network of the host', async ({ skip }) => {
     skipWithoutNetworks(skip)
     const { address } = await report('victims', [])
