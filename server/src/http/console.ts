@@ -29,7 +29,7 @@ export async function mountConsole(
     })
   // Before the body is read, as for the endpoints of operators: otherwise, a malformed body would distinguish them from unknown paths.
   server.addHook('onRequest', (request, _, done) =>
-    done(request.is404 && !isPage(request) ? unknownPath(request) : undefined),
+    done(request.is404 && request.url.startsWith('/api') ? unknownPath(request) : undefined),
   )
   server.setNotFoundHandler(async (request, reply) => {
     if (!isPage(request)) throw unknownPath(request)
