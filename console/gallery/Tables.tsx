@@ -1,9 +1,11 @@
+import type { Session } from '@shoal/contract'
 import { Pause, RotateCw, Trash2 } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { DataTable } from '../src/components/data-table/DataTable.tsx'
 import type { Column, Sort } from '../src/components/data-table/columns.ts'
 import { EmptyState } from '../src/components/EmptyState.tsx'
 import { MiniBars } from '../src/components/MiniBars.tsx'
+import { sessionColumns } from '../src/components/session-columns.tsx'
 import { StatusDot } from '../src/components/StatusDot.tsx'
 import { formatCount, formatPercent } from '../src/lib/format.ts'
 import { Tag } from '../src/ui/Badge.tsx'
@@ -86,7 +88,22 @@ const columns: Column<Version>[] = [
   },
 ]
 
-/** A table with groups, of a selectable number of rows, and one that loads. */
+const userAgents = [
+  'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 Version/18.5 Mobile/15E148 Safari/604.1',
+  null,
+]
+
+const sessions: Session[] = userAgents.map((userAgent, index) => ({
+  id: String(index),
+  userAgent,
+  ip: `192.0.2.${index + 1}`,
+  createdAt: `2026-08-${10 + index}T08:00:00Z`,
+  lastSeenAt: `2026-09-02T0${9 - index}:55:00Z`,
+  isCurrent: index === 0,
+}))
+
+/** A table with groups, of a selectable number of rows, one that loads, and one of sessions. */
 export function Tables() {
   const [count, setCount] = useState(7)
   const [sort, setSort] = useState<Sort>({ column: 'name', order: 'asc' })
@@ -127,6 +144,7 @@ export function Tables() {
         empty={<EmptyState title="No squids found" />}
       />
       <DataTable label="Loading versions" columns={columns} rows={undefined} idOf={idOf} empty={null} loadingRows={3} />
+      <DataTable label="Sessions" columns={sessionColumns} rows={sessions} idOf={({ id }) => id} empty={null} />
     </Section>
   )
 }

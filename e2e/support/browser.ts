@@ -103,7 +103,7 @@ export async function axeFlaws(page: Page, ...rules: string[]): Promise<string[]
   const options = { resultTypes: ['violations'], ...(rules.length > 0 && { runOnly: rules }) }
   const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(document, ${JSON.stringify(options)})`)
   return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ target, failureSummary }) => `${id} at ${String(target)}: ${failureSummary}`),
+    nodes.map(({ target, html, failureSummary }) => `${id} at ${String(target)}, ${html}: ${failureSummary}`),
   )
 }
 

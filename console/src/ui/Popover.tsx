@@ -14,7 +14,6 @@ type Props = {
 export function Popover({ label, triggerRef, isOpen, onOpenChange, placement = 'bottom start', children }: Props) {
   return (
     <AriaPopover
-      aria-label={label}
       triggerRef={triggerRef}
       isOpen={isOpen}
       onOpenChange={onOpenChange}

@@ -27,14 +27,16 @@ export function showStep(index: number, { onPrev, onNext, onSkip }: StepHandlers
     onNextClick: onNext,
     onDoneClick: onNext,
     onCloseClick: onSkip,
-    onPopoverRender: moveSkipButton,
+    onPopoverRender: adaptPopover,
   })
   tour.drive(index)
   return () => tour.destroy()
 }
 
-/** Moves the close button next to the other buttons and labels it. */
-function moveSkipButton({ closeButton, progress }: PopoverDOM): void {
+/** Moves the close button next to the other buttons and labels it. Removes the role of the title: its `header` element would be a second banner of the page. */
+function adaptPopover({ title, closeButton, progress }: PopoverDOM): void {
+  title.role = 'none'
+
   closeButton.textContent = 'Skip tour'
   closeButton.removeAttribute('aria-label')
   progress.after(closeButton)

@@ -83,7 +83,7 @@ export function DeployLog({ deployment, title = 'Log', aside, filter = noFilter 
         <div
           ref={container}
           role="region"
-          aria-label="Log lines"
+          aria-label={`${title} lines`}
           tabIndex={0}
           onScroll={onScroll}
           className="max-h-[70vh] min-h-40 overflow-y-auto bg-subtle py-2 font-mono text-code leading-5 -outline-offset-2!"
