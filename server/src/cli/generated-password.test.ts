@@ -40,6 +40,29 @@ test('a password that the user chose does not expire: after a change, or if the 
   await signIn('given@example.com', 'typed by the user')
 })
 
+test('a user cannot keep a generated password by changing it to itself', async () => {
+  const { password = '' } = await add('kept@example.com')
+  const { token } = await signIn('kept@example.com', password)
+  const body = { oldPassword: password, newPassword: password }
+  await expect(t.as(token).user.changePassword({ body })).rejects.toMatchObject({
+    status: 400,
+    body: { invalidFields: [{ path: ['newPassword'], message: 'Choose a password other than the current one' }] },
+  })
+  t.clock.advance(days(7))
+  await expect(signIn('kept@example.com', password)).rejects.toMatchObject(expired)
+})
+
+test('a user who tried too many wrong passwords can sign in with a password that the operator generated', async () => {
+  await add('locked@example.com', 'forgotten password')
+  const tries = () => signIn('locked@example.com', 'wrong one')
+  for (let n = 0; n < 20; n++) await expect(tries()).rejects.toMatchObject({ status: 401 })
+  await expect(tries()).rejects.toMatchObject({ status: 429 })
+  const { password } = (await resetUserPassword(t.app, { email: 'locked@example.com' } as CliOptions)) as {
+    password: string
+  }
+  await signIn('locked@example.com', password)
+})
+
 test('the operator can generate another password, which ends everything else that gives access to the account', async () => {
   await add('lost@example.com', 'forgotten password')
   const { token: session } = await signIn('lost@example.com', 'forgotten password')

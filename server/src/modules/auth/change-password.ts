@@ -11,7 +11,7 @@ import { listApiTokenNames } from './store.ts'
 /**
  * Changes the password. Ends all other sessions of the caller and, if requested, the API tokens. Returns the ended credentials and the
  * providers that can still be used to sign in.
- * @throws Refusal 400 for the field `oldPassword` if it is wrong; 405 if the account has no password
+ * @throws Refusal 400 for the field `oldPassword` if it is wrong, and for `newPassword` if it is the same; 405 if the account has no password
  */
 export async function changePassword(
   app: App,
@@ -23,6 +23,8 @@ export async function changePassword(
     throw refuse('NO_PASSWORD', 'Your account has no password yet. Sign out and use "Forgot password" to set one.')
   if (!(await verifyPassword(user.passwordHash, oldPassword)))
     throw invalidField('oldPassword', 'The current password is wrong')
+  // A generated password expires, because the operator knows it.
+  if (newPassword === oldPassword) throw invalidField('newPassword', 'Choose a password other than the current one')
   const passwordHash = await hashPassword(newPassword)
   const ended = await app.db.transaction(async (tx) => {
     await setPasswordHash(tx, user.id, passwordHash)

@@ -5,6 +5,7 @@ import { refuse } from '../../errors.ts'
 import { findConfirmedAccount, setPasswordHash, type Account } from './account-store.ts'
 import { endCredentials } from './end-credentials.ts'
 import { hashPassword } from './passwords.ts'
+import { resetAllAttempts } from './sign-in-attempts.ts'
 
 const lifetimeMs = days(7)
 
@@ -41,6 +42,7 @@ async function resetPassword(
   await app.db.transaction(async (tx) => {
     await setPasswordHash(tx, account.id, passwordHash, until)
     await endCredentials(tx, account.id, {})
+    await resetAllAttempts(tx, account.email)
   })
   return { userId: account.id, password, until }
 }

@@ -33,6 +33,11 @@ export async function deleteCounter(db: Db, key: string): Promise<void> {
   await db.delete(rateCounters).where(eq(rateCounters.key, key))
 }
 
+/** Deletes all counters whose keys start with `prefix`. */
+export async function deleteCountersWith(db: Db, prefix: string): Promise<void> {
+  await db.delete(rateCounters).where(sql`starts_with(${rateCounters.key}, ${prefix})`)
+}
+
 export async function deleteExpiredCounters(db: Db, now: Date): Promise<void> {
   await db.delete(rateCounters).where(lte(rateCounters.endsAt, now))
 }

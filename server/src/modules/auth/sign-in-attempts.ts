@@ -1,10 +1,11 @@
 import type { App } from '../../app.ts'
 import { hours } from '../../clock.ts'
+import type { Db } from '../../db/database.ts'
 import { tooManyRequests } from '../../errors.ts'
 import { isKnownAddress, saveKnownAddress } from './account-store.ts'
 import { hashSecret } from '../../sealing/hash-secret.ts'
 import { addressBlock, refundAttempt, tryConsumeRateLimit } from './rate-limits.ts'
-import { deleteCounter } from './rate-store.ts'
+import { deleteCounter, deleteCountersWith } from './rate-store.ts'
 
 const perHour = (calls: number) => ({ calls, perMs: hours(1) })
 
@@ -62,6 +63,12 @@ async function countersOf(
 /** Records the IP address as known, so that it has its own limit for this account, which failures from other addresses do not affect. */
 export const trustAddress = (app: App, userId: number, ip: string): Promise<void> =>
   saveKnownAddress(app.db, userId, addressBlock(ip), app.clock.now())
+
+/** Resets the counters of an account for all IP addresses, so that a user who gets a new password from the operator can sign in anywhere. */
+export async function resetAllAttempts(db: Db, email: string): Promise<void> {
+  await deleteCounter(db, accountKey(email))
+  await deleteCountersWith(db, pairKey(email, ''))
+}
 
 /** Resets the counters, so that a user who set a new password by an emailed link can sign in immediately from the same address. */
 export async function resetAttempts(app: App, email: string, ip: string): Promise<void> {
