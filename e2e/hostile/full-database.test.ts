@@ -46,7 +46,7 @@ const refused = /^(42501|25006)$/
 const sizeOf = async () =>
   Number((await squid.run('select pg_database_size(current_database()) as size')).rows?.[0]?.['size'])
 
-test('a squid whose database is full cannot write to it, whatever it sets, until it has space again', async () => {
+test('a squid whose database is full cannot write to it, regardless of what it sets, until it has space again', async () => {
   // While there is space, each of them succeeds, which shows that the squid can attack in this way.
   for (const attack of [
     'create table filler (text text)',
