@@ -4,7 +4,7 @@ import { findConfirmedAccount, operatorAuth, passwords } from '../modules/auth/i
 import { recordAudit } from '../modules/audit/index.ts'
 import { revocationReasons, revokeCertificateOf } from '../modules/certificates/index.ts'
 import { setDiscount, setStatus as setOrgStatus } from '../modules/billing/index.ts'
-import { createOrg, findOrgByCode } from '../modules/orgs/index.ts'
+import { createOrg, findOrgByCode, listOrgsOf } from '../modules/orgs/index.ts'
 import { createApiToken, createUser } from '../modules/user/index.ts'
 
 export type CliOptions = Record<'email' | 'name' | 'code' | 'status' | 'percent', string> & {
@@ -50,14 +50,13 @@ export async function addUser(app: App, { email, name, password }: CliOptions): 
 
 /** Gives a user a generated password, and ends all other credentials of the account. Returns `{email, password, passwordExpiresAt}`. */
 export async function resetUserPassword(app: App, { email }: CliOptions): Result {
-  const reset = await passwords.reset(app, email.toLowerCase())
-  if (!reset) throw new Error(`There is no user ${email}. Create one with: user add --email ${email} --name <name>`)
-  await recordAudit(app.db, {
-    at: app.clock.now(),
-    action: 'cli.resetPassword',
-    userId: reset.userId,
-    subject: email.toLowerCase(),
+  const subject = email.toLowerCase()
+  const reset = await passwords.reset(app, subject, async (tx, userId) => {
+    const orgs = await listOrgsOf(tx, { userId, tokenOrgId: null })
+    const row = { at: app.clock.now(), action: 'cli.resetPassword', subject, after: { userId } }
+    for (const { id } of orgs) await recordAudit(tx, { ...row, orgId: id })
   })
+  if (!reset) throw new Error(`There is no user ${email}. Create one with: user add --email ${email} --name <name>`)
   return { email: email.toLowerCase(), password: reset.password, passwordExpiresAt: reset.until }
 }
 

@@ -70,6 +70,11 @@ test('the operator can generate another password, which ends everything else tha
   const { password } = (await resetUserPassword(t.app, { email: 'Lost@example.com' } as CliOptions)) as {
     password: string
   }
+  // Each user has a playground, so there is at least one row. No user is its actor.
+  const { rows } = await t.app.db.execute(
+    "select user_id, org_id is not null as has_org, after->>'userId' as reset from audit_log where action = 'cli.resetPassword' and subject = 'lost@example.com'",
+  )
+  expect(rows).toEqual([{ user_id: null, has_org: true, reset: expect.any(String) as string }])
   for (const credential of [session, token])
     await expect(t.as(credential).user.get()).rejects.toMatchObject({ status: 401 })
   await expect(signIn('lost@example.com', 'forgotten password')).rejects.toMatchObject({ status: 401 })

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { App } from '../../app.ts'
 import { days } from '../../clock.ts'
+import type { Db } from '../../db/database.ts'
 import { refuse } from '../../errors.ts'
 import { findConfirmedAccount, setPasswordHash, type Account } from './account-store.ts'
 import { endCredentials } from './end-credentials.ts'
@@ -29,12 +30,13 @@ export function requireValidPassword(
 
 /**
  * Replaces the password of a confirmed account by a generated one, and revokes all its other credentials, as a recovery by email does.
- * Returns null if there is no such account.
+ * Calls `record` in the same transaction. Returns null if there is no such account.
  */
 async function resetPassword(
   app: App,
   email: string,
-): Promise<{ userId: number; password: string; until: Date } | null> {
+  record: (tx: Db, userId: number) => Promise<void>,
+): Promise<{ password: string; until: Date } | null> {
   const account = await findConfirmedAccount(app.db, email)
   if (!account) return null
   const { password, until } = generatePassword(app)
@@ -43,8 +45,9 @@ async function resetPassword(
     await setPasswordHash(tx, account.id, passwordHash, until)
     await endCredentials(tx, account.id, {})
     await resetAllAttempts(tx, account.email)
+    await record(tx, account.id)
   })
-  return { userId: account.id, password, until }
+  return { password, until }
 }
 
 /** Passwords of accounts, for modules that create accounts, and for the operator's commands. */
