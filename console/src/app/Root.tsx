@@ -44,6 +44,7 @@ export function PageError({ error, reset }: Pick<ErrorComponentProps, 'error' | 
   useEffect(() => (isMissing ? recover() : undefined), [isMissing, error])
   return (
     <ErrorState
+      isPage
       what="This page could not be shown"
       {...(isMissing && { text: 'It opens as soon as Shoal responds.' })}
       error={error}

@@ -12,6 +12,8 @@ type Props = {
   /** Replaces the error's own text. */
   text?: string
   onRetry?: () => void
+  /** Whether it replaces the whole page, with its title. */
+  isPage?: boolean
 }
 
 /** Shown when loading fails: what failed, what still works, a button to retry, and the request id to quote to support. */
@@ -21,7 +23,9 @@ export function ErrorState({
   error,
   text = errorText(error),
   onRetry,
+  isPage = false,
 }: Props) {
+  const Heading = isPage ? 'h1' : 'h2'
   const requestId = requestIdOf(error)
   return (
     <div role="alert" className="rounded-lg border border-line px-5 py-4 in-data-card:border-0 in-data-card:px-3.5">
@@ -29,7 +33,7 @@ export function ErrorState({
         <CircleAlert size={16} aria-hidden className="mt-0.5 shrink-0 text-bad" />
         {/* On phones the button is below the text. */}
         <div className="min-w-0 flex-1 max-xxs:basis-60">
-          <h2 className="font-medium">{what}</h2>
+          <Heading className="font-medium">{what}</Heading>
           <p className="mt-0.5 break-words text-ink-2">{text}</p>
           <p className="text-ink-3">{unaffected}</p>
           {requestId && (
