@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { request, type ClientRequest } from 'node:http'
 import { join } from 'node:path'
 import { contract, createClient } from '@shoal/contract'
@@ -32,8 +32,11 @@ const clientOf = (process: RoleProcess, token: string) =>
 const addOrganization = (name: string) =>
   addOrg({ cli: installation.cli, as: (token) => clientOf(second, token) }, name)
 
-const countPartialFiles = () =>
-  readdirSync(join(installation.dataDir, 'uploads')).filter((name) => name.endsWith('.part')).length
+/** The first upload creates the folder. */
+function countPartialFiles(): number {
+  const folder = join(installation.dataDir, 'uploads')
+  return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.part')).length : 0
+}
 
 /** Begins to send an archive of `bytes` to a process. `finish` sends the rest. */
 async function begin(org: Org, process: RoleProcess, bytes = 500_000) {

@@ -64,8 +64,8 @@ export const needsSplit = ({ from, to }: Pick<SplitOptions, 'from' | 'to'>): boo
  */
 export function markSeparate(dir: string): void {
   if (exists(dir)) return
-  mkdirSync(dir, { recursive: true })
-  writeFileSync(join(dir, separateFile), '')
+  mkdirSync(dir, { recursive: true, mode: 0o711 })
+  writeFileSync(join(dir, separateFile), '', { mode: 0o600 })
 }
 
 /**
