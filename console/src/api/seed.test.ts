@@ -13,7 +13,7 @@ test('a change of a list with pages reaches each page of the lists with these pa
   client.setQueryData(key('acme', 'pages'), pages())
   client.setQueryData(key('other', 'pages'), pages())
   client.setQueryData(key('acme', 'count'), 2)
-  seedPages<Row>(client, 'alerts.listDeliveries', { params: { code: 'acme' } }, (rows, page) =>
+  seedPages<Row[]>(client, 'alerts.listDeliveries', { params: { code: 'acme' } }, (rows, page) =>
     page === 0 ? [{ id: 4 }, ...rows] : rows,
   )
   expect(client.getQueryData(key('acme', 'pages'))).toEqual({

@@ -18,14 +18,17 @@ export function withItem<T>(items: readonly T[], item: T, keyOf: (item: T) => un
   return items.some(isSame) ? items.map((other) => (isSame(other) ? item : other)) : [...items, item]
 }
 
-/** Changes the rows of all cached lists with pages (`qPages`) that an endpoint returned for these parameters. */
-export function seedPages<R>(
+/**
+ * Changes the pages of all cached lists (`qPages`, `qTotalPages`) that an endpoint returned for these parameters; `{}` stands for all
+ * parameters.
+ */
+export function seedPages<P>(
   client: QueryClient,
   name: EndpointName,
   call: object,
-  change: (rows: R[], page: number) => R[],
+  change: (page: P, index: number) => P,
 ): void {
-  client.setQueriesData<InfiniteData<R[]>>(
+  client.setQueriesData<InfiniteData<P>>(
     { queryKey: [name, call], predicate: ({ queryKey }) => queryKey[2] === 'pages' },
     (cached) => cached && { ...cached, pages: cached.pages.map(change) },
   )

@@ -19,6 +19,6 @@ export const mutesQuery = (code: string) => q('alerts.listMutes', { params: { co
 
 /** Adds a new delivery to the cached list, unless a refetch has already returned it. */
 export const seedDelivery = (client: QueryClient, code: string, delivery: AlertDelivery): void =>
-  seedPages<AlertDelivery>(client, 'alerts.listDeliveries', { params: { code } }, (rows, page) =>
+  seedPages<AlertDelivery[]>(client, 'alerts.listDeliveries', { params: { code } }, (rows, page) =>
     page === 0 ? [delivery, ...rows.filter(({ id }) => id !== delivery.id)] : rows,
   )

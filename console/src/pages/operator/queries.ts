@@ -1,6 +1,7 @@
 import { operatorPageSize, type OperatorOrg, type OperatorSquid, type OperatorUser } from '@shoal/contract'
-import type { InfiniteData, QueryClient } from '@tanstack/react-query'
+import type { QueryClient } from '@tanstack/react-query'
 import { q, type CallArgument } from '../../api/query.ts'
+import { seedPages } from '../../api/seed.ts'
 import { qTotalPages, type TotalRows } from '../../api/total-pages.ts'
 import type { Sort } from '../../components/data-table/columns.ts'
 
@@ -64,15 +65,8 @@ export function seedRow<R>(
   isRow: (row: R) => boolean,
   changes: Partial<R>,
 ): void {
-  client.setQueriesData<InfiniteData<TotalRows<R>>>(
-    { queryKey: [name], predicate: ({ queryKey }) => queryKey[2] === 'pages' },
-    (cached) =>
-      cached && {
-        ...cached,
-        pages: cached.pages.map(({ rows, total }) => ({
-          rows: rows.map((row) => (isRow(row) ? { ...row, ...changes } : row)),
-          total,
-        })),
-      },
-  )
+  seedPages<TotalRows<R>>(client, name, {}, ({ rows, total }) => ({
+    rows: rows.map((row) => (isRow(row) ? { ...row, ...changes } : row)),
+    total,
+  }))
 }

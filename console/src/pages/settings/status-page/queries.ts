@@ -1,7 +1,7 @@
 import type { StatusIncident } from '@shoal/contract'
 import type { QueryClient } from '@tanstack/react-query'
 import { q } from '../../../api/query.ts'
-import { seed } from '../../../api/seed.ts'
+import { seed, withItem } from '../../../api/seed.ts'
 
 /** The settings of the status page. */
 export const statusPageQuery = (code: string) => q('statusPage.get', { params: { code } })
@@ -13,7 +13,5 @@ export const incidentsQuery = (code: string) =>
 /** Adds a new incident to the cached list, as the first one, or replaces a changed one. */
 export const seedIncident = (client: QueryClient, code: string, incident: StatusIncident): void =>
   seed(client, 'statusPage.listIncidents', { params: { code } }, (all) =>
-    all.some(({ id }) => id === incident.id)
-      ? all.map((other) => (other.id === incident.id ? incident : other))
-      : [incident, ...all],
+    all.some(({ id }) => id === incident.id) ? withItem(all, incident, ({ id }) => id) : [incident, ...all],
   )
