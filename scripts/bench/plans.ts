@@ -7,7 +7,7 @@ import { exceptions } from './support/plans/exceptions.ts'
 import { reportOf, judge, unusedEntries, type Judged } from './support/plans/judge.ts'
 import { recordPlans } from './support/plans/record.ts'
 import { unmeasured, unmeasuredInSomeRuns } from './support/plans/unmeasured.ts'
-import type { Bench, Result } from './support/result.ts'
+import { atMost, type Bench, type Result } from './support/result.ts'
 
 const versions = Number(process.env['PLANS_VERSIONS'] ?? 10_000)
 
@@ -66,32 +66,14 @@ export const bench: Bench = {
       console.error(`No loop, job or endpoint called the function ${name}. Call it, or add it to unmeasured.ts.`)
     for (const name of unmeasured)
       if (!uncalled.includes(name)) console.error(`The function ${name} was called. Remove it from unmeasured.ts.`)
-    yield {
-      name: 'plans, functions without plans',
-      value: missing.length,
-      unit: '',
-      bar: '≤ 0',
-      holds: missing.length === 0,
-    }
+    yield atMost(0, 'plans, functions without plans', missing.length, '')
     for (const line of failedStatements) console.error(`A statement failed: ${line.slice(0, 1000)}`)
-    yield {
-      name: 'plans, failed statements',
-      value: failedStatements.length,
-      unit: '',
-      bar: '≤ 0',
-      holds: failedStatements.length === 0,
-    }
+    yield atMost(0, 'plans, failed statements', failedStatements.length, '')
     const unused = unusedEntries(judged, lists)
     for (const statement of unused)
       console.error(
         `No executed statement matches this entry. Remove it from aggregates.ts or exceptions.ts: ${statement}`,
       )
-    yield {
-      name: 'plans, unused entries of lists',
-      value: unused.length,
-      unit: '',
-      bar: '≤ 0',
-      holds: unused.length === 0,
-    }
+    yield atMost(0, 'plans, unused entries of lists', unused.length, '')
   },
 }

@@ -1,18 +1,8 @@
-/** A certificate, the example of RFC 9773, appendix A, which Shoal parses when the domain is removed. */
-const certificate = `-----BEGIN CERTIFICATE-----
-MIIBQzCB66ADAgECAgUAh2VDITAKBggqhkjOPQQDAjAVMRMwEQYDVQQDEwpFeGFt
-cGxlIENBMCIYDzAwMDEwMTAxMDAwMDAwWhgPMDAwMTAxMDEwMDAwMDBaMBYxFDAS
-BgNVBAMTC2V4YW1wbGUuY29tMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEeBZu
-7cbpAYNXZLbbh8rNIzuOoqOOtmxA1v7cRm//AwyMwWxyHz4zfwmBhcSrf47NUAFf
-qzLQ2PPQxdTXREYEnKMjMCEwHwYDVR0jBBgwFoAUaYhba4dGQEHhs3uEe6CuLN4B
-yNQwCgYIKoZIzj0EAwIDRwAwRAIge09+S5TZAlw5tgtiVvuERV6cT4mfutXIlwTb
-+FYN/8oCIClDsqBklhB9KAelFiYt9+6FDj3z4KGVelYM5MdsO3pK
------END CERTIFICATE-----
-`
+import { exampleCertificate } from '../../../../server/src/modules/certificates/testing/example-certificate.ts'
 
 /**
  * SQL statements that insert five domains for each organization: three are active and have certificates, the others wait for their DNS
- * records. In some organizations, a check of one domain and an order of one certificate are due, and one active domain belongs to a
+ * records. Shoal parses a certificate when its domain is removed. In some organizations, a check of one domain and an order of one certificate are due, and one active domain belongs to a
  * deleted squid.
  */
 export const domains = [
@@ -22,7 +12,7 @@ export const domains = [
      now() + case when n = 5 and org_id % 50 = 2 then interval '0' else interval '1 day' end, now() - interval '1 hour'
    from (select org_id, min(squid_name) as squid_name from squid_tags group by org_id) t, generate_series(1, 5) n`,
   `insert into certificates (name, is_own, chain, sealed_key, not_before, not_after, next_order_at)
-   select name, false, repeat('${certificate}', 8), 'key', now() - interval '30 days', now() + interval '60 days',
+   select name, false, repeat('${exampleCertificate}', 8), 'key', now() - interval '30 days', now() + interval '60 days',
      now() + case when name like 'api-1.%' and org_id % 50 = 2 then interval '0' else interval '30 days' end
    from squid_domains where is_active`,
   `insert into acme_challenges (token, name, type, key_authorization, created_at)

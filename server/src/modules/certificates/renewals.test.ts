@@ -9,22 +9,11 @@ import { checkRenewalTimes, orderDueCertificates } from './keep.ts'
 import { certificateJobs, removeName } from './index.ts'
 import { certificateId, readRenewalInformation } from './renewal-information.ts'
 import { insertNames, selectCertificate, updateCertificate } from './store.ts'
+import { exampleCertificate } from './testing/example-certificate.ts'
 import { consoleName, startWithPebble } from './testing/start-with-pebble.ts'
 
-/** The example of RFC 9773, appendix A. */
-const example = `-----BEGIN CERTIFICATE-----
-MIIBQzCB66ADAgECAgUAh2VDITAKBggqhkjOPQQDAjAVMRMwEQYDVQQDEwpFeGFt
-cGxlIENBMCIYDzAwMDEwMTAxMDAwMDAwWhgPMDAwMTAxMDEwMDAwMDBaMBYxFDAS
-BgNVBAMTC2V4YW1wbGUuY29tMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEeBZu
-7cbpAYNXZLbbh8rNIzuOoqOOtmxA1v7cRm//AwyMwWxyHz4zfwmBhcSrf47NUAFf
-qzLQ2PPQxdTXREYEnKMjMCEwHwYDVR0jBBgwFoAUaYhba4dGQEHhs3uEe6CuLN4B
-yNQwCgYIKoZIzj0EAwIDRwAwRAIge09+S5TZAlw5tgtiVvuERV6cT4mfutXIlwTb
-+FYN/8oCIClDsqBklhB9KAelFiYt9+6FDj3z4KGVelYM5MdsO3pK
------END CERTIFICATE-----
-`
-
 test('the id of a certificate is that of RFC 9773', async () => {
-  expect(await certificateId(example)).toBe('aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE')
+  expect(await certificateId(exampleCertificate)).toBe('aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE')
 })
 
 describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
