@@ -84,7 +84,7 @@ export class SimRuntime implements Runtime {
   }
 
   async start(): Promise<string[]> {
-    for (const container of this.#all()) container.resume()
+    for (const container of this.#containersOf()) container.resume()
     return ['Squids are only simulated: SHOAL_RUNTIME is sim']
   }
 
@@ -156,7 +156,7 @@ export class SimRuntime implements Runtime {
   }
 
   async usage(): Promise<ContainerUsage[]> {
-    return this.#all().flatMap((container) => container.usage() ?? [])
+    return this.#containersOf().flatMap((container) => container.usage() ?? [])
   }
 
   logs(from: LogCursor, signal: AbortSignal, admits?: LogAdmission): AsyncIterable<LogBatch> {
@@ -169,7 +169,7 @@ export class SimRuntime implements Runtime {
 
   async close(containers: 'stop' | 'keep'): Promise<void> {
     if (containers === 'keep') return
-    for (const container of this.#all()) container.stop()
+    for (const container of this.#containersOf()) container.stop()
     this.host.servers.closeAll()
   }
 
@@ -203,10 +203,6 @@ export class SimRuntime implements Runtime {
     const { workload, container: name } = container.observation()
     const recalled = this.#recalled.get(workload)?.containers.find((spec) => spec.name === name)
     return recalled?.restart === 'on-failure' && !isSameProgram(recalled, container.spec)
-  }
-
-  #all(): SimContainer[] {
-    return this.#containersOf()
   }
 
   /** Returns the containers of these workloads; by default of all. */

@@ -51,3 +51,16 @@ export async function sumTable(client: Client, name: string, columns: string[] =
   if (!rows[0]) throw new Error('Postgres returned no row')
   return rows[0]
 }
+
+/** Ends the connection with `cleanup`, or as soon as the signal aborts. @throws the signal's reason if it has aborted */
+export function endWith(cleanup: AsyncDisposableStack, signal: AbortSignal, client: Client): Client {
+  const end = () => client.end().catch(() => undefined)
+  const onAbort = () => void end()
+  signal.addEventListener('abort', onAbort, { once: true })
+  cleanup.defer(async () => {
+    signal.removeEventListener('abort', onAbort)
+    await end()
+  })
+  signal.throwIfAborted()
+  return client
+}

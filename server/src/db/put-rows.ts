@@ -1,8 +1,7 @@
 import type { Db } from './database.ts'
+import { snakeCase } from './checks.ts'
 import type { PgTable } from './columns.ts'
 import { getTableName, sql, type SQL } from './sql.ts'
-
-const nameOf = (property: string) => property.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /** Postgres rejects JSON with half of a surrogate pair, which text can have after it was cut. */
 const storable = (value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value)
@@ -23,13 +22,13 @@ export async function putRows<T extends PgTable>(
   const columns = Object.keys(first)
   const list = (properties: string[]) =>
     sql.join(
-      properties.map((property) => sql.identifier(nameOf(property))),
+      properties.map((property) => sql.identifier(snakeCase(property))),
       sql`, `,
     )
   const values = columns
     .filter((column) => !(key as string[]).includes(column))
-    .map((column) => sql`${sql.identifier(nameOf(column))} = excluded.${sql.identifier(nameOf(column))}`)
-  const names = columns.map((column) => [nameOf(column), column] as const)
+    .map((column) => sql`${sql.identifier(snakeCase(column))} = excluded.${sql.identifier(snakeCase(column))}`)
+  const names = columns.map((column) => [snakeCase(column), column] as const)
   const records = rows.map((row: Record<string, unknown>) =>
     Object.fromEntries(names.map(([name, column]) => [name, storable(row[column])])),
   )

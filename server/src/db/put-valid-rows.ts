@@ -4,6 +4,7 @@ import type { PgTable } from './columns.ts'
 import type { Db } from './database.ts'
 import { putRows } from './put-rows.ts'
 import { getTableName } from './sql.ts'
+import { isCausedBy } from './unavailable.ts'
 
 /**
  * Inserts rows, or changes the rows whose `key` exists, as `putRows` does. If Postgres cannot store a value, stores the other rows and logs
@@ -36,9 +37,7 @@ export async function putValidRows<T extends PgTable>(
   log.warn({ err: lastError, table: getTableName(table), key, rejected }, 'Postgres cannot store values of these rows')
 }
 
-/** Whether Postgres rejected a value (class 22), such as a number out of range. drizzle wraps errors. */
+/** Whether Postgres rejected a value (class 22), such as a number out of range. */
 function isDataException(error: unknown): boolean {
-  for (let at = error, depth = 0; at instanceof Error && depth < 10; at = at.cause, depth++)
-    if (at instanceof DatabaseError && at.code?.startsWith('22')) return true
-  return false
+  return isCausedBy(error, (at) => at instanceof DatabaseError && at.code?.startsWith('22') === true)
 }

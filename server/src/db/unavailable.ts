@@ -49,9 +49,14 @@ export function asUnavailable(error: unknown): unknown {
   return error instanceof AggregateError && error.errors.length > 0 ? asUnavailable(error.errors[0]) : error
 }
 
-/** Whether an error is DatabaseUnavailable or is caused by it: drizzle wraps errors. */
-export function isUnavailable(error: unknown): boolean {
+/** Whether an error or one of its causes matches: drizzle wraps errors. */
+export function isCausedBy(error: unknown, matches: (error: Error) => boolean): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 10; at = at.cause, depth++)
-    if (at instanceof DatabaseUnavailable) return true
+    if (matches(at)) return true
   return false
+}
+
+/** Whether an error is DatabaseUnavailable or is caused by it. */
+export function isUnavailable(error: unknown): boolean {
+  return isCausedBy(error, (at) => at instanceof DatabaseUnavailable)
 }

@@ -1,6 +1,6 @@
-import type { Client } from 'pg'
 import { migrate } from '../db/migrate.ts'
 import { systemClock } from '../clock.ts'
+import { endWith } from '../db/copy-rows.ts'
 import { createDatabaseHosts } from '../db/database-hosts.ts'
 import { markArrived, selectMoveMark, writeMark } from '../installation/move-mark-store.ts'
 import type { MoveDetails } from '../installation/tables.ts'
@@ -44,22 +44,10 @@ export async function copyInstallation(
 ): Promise<CopiedInstallation> {
   const { databases, signal, step } = copies
   await using cleanup = new AsyncDisposableStack()
-  const open = async (url: string): Promise<Client> => {
-    const client = await connectForMove(url)
-    const end = () => client.end().catch(() => undefined)
-    const onAbort = () => void end()
-    signal.addEventListener('abort', onAbort, { once: true })
-    cleanup.defer(async () => {
-      signal.removeEventListener('abort', onAbort)
-      await end()
-    })
-    signal.throwIfAborted()
-    return client
-  }
-  const from = await open(source.database.url)
+  const from = endWith(cleanup, signal, await connectForMove(source.database.url))
   const queues = await listQueues(from)
   step('Preparing the database of the control plane')
-  const to = await open(target.database.url)
+  const to = endWith(cleanup, signal, await connectForMove(target.database.url))
   await copies.beforeReplace()
   await dropContents(to, await listTableNames(from))
   await migrate(target.database.pool)

@@ -4,8 +4,7 @@ import { hostname } from 'node:os'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
 import { connect, type Database } from '../db/database.ts'
-import { createDatabaseHosts, type DatabaseHost, type DatabaseHosts } from '../db/database-hosts.ts'
-import { mainServer } from '../config/database-settings.ts'
+import { createDatabaseHosts, singleHost, type DatabaseHost, type DatabaseHosts } from '../db/database-hosts.ts'
 import { createLog } from '../startup/log.ts'
 import { openPostgres } from '../startup/open-postgres.ts'
 import { withOwnName } from './move-client-store.ts'
@@ -17,7 +16,7 @@ export type Side = {
   log: Logger
   database: Database
   /** The Postgres servers of squids. */
-  hosts: DatabaseHost[]
+  hosts: readonly DatabaseHost[]
   /** The runtime and the address of the database, without credentials, as text for the operator. */
   place: string
   /** `stop`: stops the embedded Postgres even if a server had left it running. */
@@ -35,7 +34,7 @@ export async function openSide(config: Config): Promise<Side> {
     ...server,
     cluster: connect(withOwnName(url), { max: 5 }),
   }))
-  const hosts = servers.length > 0 ? servers : [{ name: mainServer, cluster: database, weight: 1, maxDatabases: null }]
+  const hosts = servers.length > 0 ? servers : singleHost(database).all
   return {
     config,
     stateDir,

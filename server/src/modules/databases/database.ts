@@ -22,10 +22,10 @@ import {
   type SquidDatabaseRow,
 } from './database-store.ts'
 import { type Contexts, type Variables, type SquidPlan, billedProfile } from '../manifest/index.ts'
-import { deleteLogins, isLoginRole } from './logins-store.ts'
+import { deleteLogins } from './logins-store.ts'
 import { enforceStorage } from './measuring/observe-databases.ts'
 import { measureDatabases } from './measuring/measure-store.ts'
-import { ownerWhileFull } from './measuring/writers-store.ts'
+import { rolesOn } from './measuring/writers-store.ts'
 import { eraseCopy } from './move/prepare-move.ts'
 import { chooseServer, readCandidates } from './placement.ts'
 import { newPassword, ownerPasswordOf, passwordContext, readerPasswordOf } from './passwords.ts'
@@ -118,9 +118,9 @@ export async function eraseDatabase(app: App, squidId: number): Promise<void> {
 
 async function eraseOn(app: App, { cluster }: DatabaseHost, squidId: number): Promise<void> {
   const { database, role, readRole } = await databaseNames(app, squidId)
-  const logins = (await namesWithPrefix(cluster, `${role}_l`)).filter((name) => isLoginRole(role, name))
+  const roles = await rolesOn(cluster, { role, readRole })
   await deleteLogins(app.db, squidId)
-  await dropDatabaseAndRoles(cluster, database, [...logins, readRole, role, ownerWhileFull(role)])
+  await dropDatabaseAndRoles(cluster, database, roles)
 }
 
 /** Deletes the version's database and its row; does nothing if there is none. */

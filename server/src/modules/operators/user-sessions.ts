@@ -3,6 +3,7 @@ import type { App } from '../../app.ts'
 import { notFound, refuse } from '../../errors.ts'
 import { endSessionsOf, listSessions, operatorAuth } from '../auth/index.ts'
 import type { Actor, AuditEntry } from '../call.ts'
+import { isUuid } from '../parse-id.ts'
 import { accountWith, concerning } from './accounts.ts'
 
 /**
@@ -25,13 +26,11 @@ export async function listSessionsOf(
 export async function endSessionOf(app: App, actor: Actor, userId: number, sessionId: string): Promise<AuditEntry> {
   const account = await accountWith(app, userId)
   if (sessionId === actor.sessionId) throw refuse('OWN_SESSION', 'You use this session now. Sign out to end it.')
-  const ended = uuid.test(sessionId) ? await operatorAuth.endSessionOf(app.db, userId, sessionId) : null
+  const ended = isUuid(sessionId) ? await operatorAuth.endSessionOf(app.db, userId, sessionId) : null
   if (!ended) throw notFound('Session')
   const { userAgent, ip, lastSeenAt } = ended
   return { ...(await concerning(app, account)), before: { userId, userAgent, ip, lastSeenAt }, after: { ended: 1 } }
 }
-
-const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 
 /**
  * Ends all sessions of a user, except the one of this request. Returns their number, and the entry for the audit log.

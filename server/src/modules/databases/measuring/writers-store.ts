@@ -1,7 +1,7 @@
 import { escapeIdentifier, escapeLiteral, type Client } from 'pg'
 import type { Database } from '../../../db/database.ts'
 import { enforcedSettings } from '../database-config.ts'
-import { needsSuperuser } from '../database-store.ts'
+import { namesWithPrefix, needsSuperuser } from '../database-store.ts'
 import { isLoginRole } from '../logins-store.ts'
 import { postgresMajor, revokePrivilegesElsewhere, withClient } from '../tenant-client-store.ts'
 
@@ -24,6 +24,15 @@ export type AccessWhileFull = 'free' | 'read' | 'none'
 
 /** A database that is full, with its owner and its read-only role. */
 export type FullDatabase = { database: string; role: string; readRole: string }
+
+/** Returns the names of the roles that a version may have on a server: its logins, its reader and its owner. */
+export async function rolesOn(
+  cluster: Database,
+  { role, readRole }: Pick<FullDatabase, 'role' | 'readRole'>,
+): Promise<string[]> {
+  const logins = (await namesWithPrefix(cluster, `${role}_l`)).filter((name) => isLoginRole(role, name))
+  return [...logins, readRole, role, ownerWhileFull(role)]
+}
 
 /**
  * Revokes write access from all roles of the version and ends their connections. Returns the access that remains. After a failure

@@ -1,5 +1,5 @@
 import type { Client } from 'pg'
-import { copyTable, sumTable } from '../../../db/copy-rows.ts'
+import { copyTable, endWith, sumTable } from '../../../db/copy-rows.ts'
 import type { Database } from '../../../db/database.ts'
 import { connectToTenant } from '../tenant-client-store.ts'
 import {
@@ -43,23 +43,11 @@ export async function copyDatabase(
   { signal, onProgress }: { signal: AbortSignal; onProgress: CopyProgress },
 ): Promise<{ heldSnapshot: HeldSnapshot; copied: Copied }> {
   await using cleanup = new AsyncDisposableStack()
-  const open = async (place: Place) => {
-    const client = await connectAsOwner(place)
-    const end = () => client.end().catch(() => undefined)
-    const onAbort = () => void end()
-    signal.addEventListener('abort', onAbort, { once: true })
-    cleanup.defer(async () => {
-      signal.removeEventListener('abort', onAbort)
-      await end()
-    })
-    signal.throwIfAborted()
-    return client
-  }
   const heldSnapshot = await holdSnapshot(source.cluster, source.database)
   const releaseOnFailure = cleanup.use(new AsyncDisposableStack())
   releaseOnFailure.defer(heldSnapshot.release)
-  const from = await open(source)
-  const to = await open(target)
+  const from = endWith(cleanup, signal, await connectAsOwner(source))
+  const to = endWith(cleanup, signal, await connectAsOwner(target))
   await beginReading(from, heldSnapshot.snapshot)
   const { readRole } = source
   const tables = await listCopiedTables(from)

@@ -1,13 +1,13 @@
 import type { Db } from '../../../db/database.ts'
 import { capacityOf, limitConnectionsOf, neededByAll } from '../connections.ts'
-import { namesWithPrefix, readServerSettings, selectAllDatabases, type SquidDatabaseRow } from '../database-store.ts'
-import { closeLoginRole, isLoginRole } from '../logins-store.ts'
-import { ownerWhileFull } from '../measuring/writers-store.ts'
-import { copyDatabase, CopyDiffers, type Copied, type CopyProgress } from './copy-database.ts'
+import { readServerSettings, selectAllDatabases, type SquidDatabaseRow } from '../database-store.ts'
+import { closeLoginRole } from '../logins-store.ts'
+import { rolesOn } from '../measuring/writers-store.ts'
+import { copyDatabase, type Copied, type CopyProgress } from './copy-database.ts'
 import { isSameServer } from './copy-store.ts'
 import { estimateMove } from './estimate-move.ts'
 import { deleteAllLogins, saveServer } from './move-store.ts'
-import { checkMove, createTarget, MoveRefused, placeOf, type MoveApp } from './prepare-move.ts'
+import { checkMove, createTarget, placeOf, type MoveApp } from './prepare-move.ts'
 
 /** A copy of a version's database on the server of another installation. */
 export type InstallationCopy = {
@@ -36,16 +36,17 @@ async function copy(
  */
 async function close({ databaseHosts }: Pick<MoveApp, 'databaseHosts'>, row: SquidDatabaseRow): Promise<void> {
   const { cluster } = databaseHosts.get(row.server)
-  const logins = (await namesWithPrefix(cluster, `${row.role}_l`)).filter((name) => isLoginRole(row.role, name))
-  for (const name of [...logins, row.readRole, row.role, ownerWhileFull(row.role)]) await closeLoginRole(cluster, name)
+  for (const name of await rolesOn(cluster, row)) await closeLoginRole(cluster, name)
 }
 
 /** Records the new servers of databases, by the ids of their versions. Programs get their own logins there when they start. */
 async function arrive(app: MoveApp, tx: Db, serverOf: (row: SquidDatabaseRow) => string): Promise<void> {
   await deleteAllLogins(tx)
+  const versions = new Map<string, string>()
   for (const row of await selectAllDatabases(tx)) {
     const server = serverOf(row)
-    const { version } = await readServerSettings(app.databaseHosts.get(server).cluster)
+    const version = versions.get(server) ?? (await readServerSettings(app.databaseHosts.get(server).cluster)).version
+    versions.set(server, version)
     await saveServer(tx, row.squidId, { server, version })
   }
 }
@@ -63,6 +64,4 @@ export const installationCopies = {
   neededConnections: neededByAll,
   capacityOf,
   isSameServer,
-  /** Whether the error says why a database cannot be copied, in words for the operator. */
-  isRefusal: (error: unknown): error is Error => error instanceof MoveRefused || error instanceof CopyDiffers,
 }

@@ -13,8 +13,7 @@ import {
   setRoleSettings,
   type SquidDatabaseRow,
 } from '../database-store.ts'
-import { isLoginRole } from '../logins-store.ts'
-import { ownerWhileFull } from '../measuring/writers-store.ts'
+import { ownerWhileFull, rolesOn } from '../measuring/writers-store.ts'
 import { ownerPasswordOf, readerPasswordOf } from '../passwords.ts'
 import { connectAsOwner, joinNames, type Place } from './copy-database.ts'
 import { isSameServer } from './copy-store.ts'
@@ -124,6 +123,5 @@ const minCopyConnections = 2
 export async function eraseCopy(app: MoveApp, row: SquidDatabaseRow, server: string): Promise<void> {
   const { cluster } = app.databaseHosts.get(server)
   if (row.server === server || (await isSameServer(app.databaseHosts.get(row.server).cluster, cluster))) return
-  const logins = (await namesWithPrefix(cluster, `${row.role}_l`)).filter((name) => isLoginRole(row.role, name))
-  await dropDatabaseAndRoles(cluster, row.database, [...logins, row.readRole, row.role, ownerWhileFull(row.role)])
+  await dropDatabaseAndRoles(cluster, row.database, await rolesOn(cluster, row))
 }
