@@ -48,8 +48,8 @@ export function Deployments() {
         <FailureAlert deployment={failed} state="The previous code keeps running." />
         <DeployLog deployment={failed} />
       </div>
-      <DeployLog deployment={failed} title="Log, filtered" filter={filter} />
-      <DeployLog deployment={waiting} title="Log, waiting" />
+      <DeployLog deployment={failed} title="Log, filtered" linesLabel="Filtered lines" filter={filter} />
+      <DeployLog deployment={waiting} title="Log, waiting" linesLabel="Awaited lines" />
     </Section>
   )
 }

@@ -14,6 +14,8 @@ import { matchingLines, noFilter, type LineFilter } from './line-filter.ts'
 type Props = {
   deployment: Deployment
   title?: string
+  /** The accessible name of the lines, which must be unique on a page. */
+  linesLabel?: string
   /** Shown to the right of the title. */
   aside?: ReactNode
   /** Shows only lines that match. To change the filter, the caller must change the `key` of the component, too. */
@@ -39,7 +41,7 @@ function withoutRepetition(lines: readonly DeploymentLog[], failureReason: strin
 }
 
 /** The log of a deployment. It follows new lines until the user scrolls up. */
-export function DeployLog({ deployment, title = 'Log', aside, filter = noFilter }: Props) {
+export function DeployLog({ deployment, title = 'Log', linesLabel = 'Log lines', aside, filter = noFilter }: Props) {
   const { logs, failureReason, createdAt: startedAt } = deployment
   const isGrowing = isInProgress(deployment)
   const allLines = useMemo(() => withoutRepetition(logs, failureReason), [logs, failureReason])
@@ -83,7 +85,7 @@ export function DeployLog({ deployment, title = 'Log', aside, filter = noFilter 
         <div
           ref={container}
           role="region"
-          aria-label={`${title} lines`}
+          aria-label={linesLabel}
           tabIndex={0}
           onScroll={onScroll}
           className="max-h-[70vh] min-h-40 overflow-y-auto bg-subtle py-2 font-mono text-code leading-5 -outline-offset-2!"
