@@ -21,7 +21,7 @@ const logging: SimulatedSquid = {
   name: 'logging',
   slot: 'v1',
   processors: {
-    eth: { print: Array.from({ length: 350 }, (_, i) => progress(i)), chatter: { everyMs: 300, text: 'beat {n}' } },
+    eth: { print: Array.from({ length: 350 }, (_, i) => progress(i)), chatter: { everyMs: 300, text: 'tick {n}' } },
     base: {
       print: [
         json({ level: 3, ns: 'sqd:rpc', msg: 'rate limited', url: 'https://rpc.example.com', retryMs: 500 }),
@@ -72,19 +72,19 @@ const rowCount = async () => Number(await page.getByRole('table', { name: 'Log l
 test('the view opens at the newest lines and follows the log', async () => {
   await open('logging@v1')
   await waitForExactText(page, 'Live')
-  const lastBeat = async () =>
+  const lastTick = async () =>
     Number(
-      /beat (\d+)/.exec(
-        (await row(/beat \d+/)
+      /tick (\d+)/.exec(
+        (await row(/tick \d+/)
           .last()
           .textContent()) ?? '',
       )?.[1],
     )
-  await row(/beat \d+/)
+  await row(/tick \d+/)
     .last()
     .waitFor()
-  const initialBeat = await lastBeat()
-  await expect.poll(lastBeat).toBeGreaterThan(initialBeat + 2)
+  const initialTick = await lastTick()
+  await expect.poll(lastTick).toBeGreaterThan(initialTick + 2)
   await expect
     .poll(() => scroller().evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop))
     // The distance from the end is at most one row, which is 22 px high.
@@ -103,7 +103,7 @@ test('scrolling up pauses the log, loads older lines, and counts new ones', asyn
   await expect.poll(() => rowCount()).toBeGreaterThan(350)
   await button(/\d+ new lines/).click()
   await waitForExactText(page, 'Live')
-  await row(/beat \d+/)
+  await row(/tick \d+/)
     .last()
     .waitFor()
 
@@ -149,10 +149,10 @@ test('filters select the matching lines, and are in the URL', async () => {
   await page.getByLabel('Search logs').fill('nowhere to be found')
   await waitForText(page, 'No lines match')
   await button('Clear filters').click()
-  await row(/beat/).last().waitFor()
+  await row(/tick/).last().waitFor()
   await pick('Time range', 'Last hour')
   expect(parameters().get('range')).toBe('1h')
-  await row(/beat/).last().waitFor()
+  await row(/tick/).last().waitFor()
   await pick('Time range', 'From … to …')
   await page.getByLabel('From', { exact: true }).fill('2001-01-01T00:00:00')
   await page.getByLabel('To', { exact: true }).fill('2001-01-02T00:00:00')
@@ -216,9 +216,9 @@ test('after an interruption, the stream resumes without losing a line', async ()
   await waitForExactText(page, 'Live')
   expect(interrupted).toHaveLength(2)
   await page.unroute(/logs\/follow/)
-  const beats = async () =>
-    (await row(/beat \d+/).allTextContents()).map((text) => Number(/beat (\d+)/.exec(text)?.[1]))
-  const [first = 0, ...more] = await beats()
+  const ticks = async () =>
+    (await row(/tick \d+/).allTextContents()).map((text) => Number(/tick (\d+)/.exec(text)?.[1]))
+  const [first = 0, ...more] = await ticks()
   expect(more.length).toBeGreaterThan(5)
   expect(more).toEqual(more.map((_, i) => first + i + 1))
 })

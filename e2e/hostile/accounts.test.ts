@@ -56,7 +56,7 @@ const readRoles = (api: ReturnType<Shoal['as']>, params: { code: string }) =>
     () => null,
   )
 
-test('a stolen token of a CI deploys, and does nothing else in its organization', async () => {
+test('a stolen CI token can deploy, and can do nothing else in its organization', async () => {
   const params = { code: owner.org }
   const session = shoal.as(await sessionOf(owner))
   const { token } = await session.user.createApiToken({
@@ -68,8 +68,8 @@ test('a stolen token of a CI deploys, and does nothing else in its organization'
   )
   expect(deployed.failed).toBe('NO')
 
-  /** Takeovers with a token, in the order of the damage. */
-  const takeovers = (api: ReturnType<Shoal['as']>): Record<string, () => Promise<unknown>> => ({
+  /** Calls with which an attacker who has a token could take over or damage the organization. */
+  const takeOverCalls = (api: ReturnType<Shoal['as']>): Record<string, () => Promise<unknown>> => ({
     'invites an administrator': () =>
       api.orgs.inviteMember({ params, body: { email: other.email, roleType: 'admin' } }),
     'reads the RPC token': () => api.rpc.getToken({ params }),
@@ -85,7 +85,7 @@ test('a stolen token of a CI deploys, and does nothing else in its organization'
     'deletes the organization': () => api.orgs.delete({ params }),
     'reads another organization': () => api.orgs.get({ params: { code: other.org } }),
   })
-  for (const [name, attack] of Object.entries(takeovers(shoal.as(token)))) {
+  for (const [name, attack] of Object.entries(takeOverCalls(shoal.as(token)))) {
     const error = await attack().then(
       () => 'succeeded',
       ({ status, body }: { status: number; body?: { code: string } }) => `${status} ${body?.code}`,
@@ -96,7 +96,7 @@ test('a stolen token of a CI deploys, and does nothing else in its organization'
   expect(roles.map(({ type }) => type)).toEqual(['admin'])
 
   // With the session of the administrator, the first three succeed, which shows that the calls are correct.
-  const own = takeovers(session)
+  const own = takeOverCalls(session)
   for (const name of ['invites an administrator', 'reads the RPC token', 'replaces the RPC token'])
     await expect(own[name]?.(), name).resolves.toBeDefined()
 })

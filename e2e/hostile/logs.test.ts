@@ -160,7 +160,9 @@ test('all lines of a neighbour arrive while a squid floods its own log', async (
   const delay = await medianDelay(200)
   expect(delay).not.toBeNaN()
   const cpu = ((await metric('process_cpu_seconds_total')) - cpuBefore) / ((performance.now() - startedMs) / 1000)
-  console.log(`delay ${quietDelay} ms quiet, ${delay} ms beside the flood; ${cpu.toFixed(2)} cores of the server`)
+  console.log(
+    `median delay of a line: ${quietDelay} ms before the flood, ${delay} ms during it; the server used ${cpu.toFixed(2)} cores`,
+  )
 })
 
 test('the log of the flooding squid reports dropped lines, and its quota limits the use of the database and the disk', async () => {

@@ -48,8 +48,8 @@ const forbidden: Attempt[] = [
   ['read a Secret of another namespace', 'GET', '/api/v1/namespaces/victim/secrets/password'],
   ['list the Secrets of the cluster', 'GET', '/api/v1/secrets'],
   ['read a Secret of its own namespace', 'GET', '/api/v1/namespaces/shoal/secrets/shoal'],
-  ['read a Secret by a change that changes nothing', 'PATCH', '/api/v1/namespaces/victim/secrets/password', {}],
-  ['read a Secret by a dry run of a change', 'PATCH', '/api/v1/namespaces/victim/secrets/password?dryRun=All', {}],
+  ['read a Secret through a PATCH without changes', 'PATCH', '/api/v1/namespaces/victim/secrets/password', {}],
+  ['read a Secret through a dry run of a PATCH', 'PATCH', '/api/v1/namespaces/victim/secrets/password?dryRun=All', {}],
   ['delete a Secret', 'DELETE', '/api/v1/namespaces/victim/secrets/password'],
   [
     'create a Secret in another namespace',
@@ -62,7 +62,7 @@ const forbidden: Attempt[] = [
   ['attach to a pod', 'POST', '/api/v1/namespaces/victim/pods/one/attach?stdout=1'],
   ['forward a port of a pod', 'POST', '/api/v1/namespaces/victim/pods/one/portforward?ports=1'],
   ['add a container to a pod', 'PATCH', '/api/v1/namespaces/victim/pods/one/ephemeralcontainers', {}],
-  ['delete a pod of others', 'DELETE', '/api/v1/namespaces/victim/pods/one'],
+  ['delete a pod that it did not create', 'DELETE', '/api/v1/namespaces/victim/pods/one'],
   ['create a pod', 'POST', '/api/v1/namespaces/victim/pods', podObject('victim', 'two')],
   ['create a Job in another namespace', 'POST', '/apis/batch/v1/namespaces/victim/jobs', job(false)],
   ['create a Job with a token', 'POST', '/apis/batch/v1/namespaces/shoal-a1-o7/jobs', job(true)],
@@ -95,7 +95,7 @@ const forbidden: Attempt[] = [
     }),
   ],
   ['get a token of another account', 'POST', '/api/v1/namespaces/victim/serviceaccounts/one/token', {}],
-  ['delete a namespace of others', 'DELETE', '/api/v1/namespaces/victim'],
+  ['delete a namespace that it did not create', 'DELETE', '/api/v1/namespaces/victim'],
   ['delete its own namespace', 'DELETE', '/api/v1/namespaces/shoal'],
   ['take over a namespace', 'PATCH', '/api/v1/namespaces/victim', { metadata: { labels: restricted } }],
   [

@@ -20,9 +20,9 @@ import { until } from '../support/until.ts'
 /** The minimum number of requests while a gateway is killed. */
 const manyRequests = isFull ? 100_000 : 20_000
 const connections = 8
-/** How long the API server, the worker and the collectors are away. */
-const awayMs = 60_000
-/** A part that is missing for this long counts as lost: the cluster moves an api 30 seconds after it has noticed, which takes 10 seconds. */
+/** How long the API server, the worker and the collectors are down. */
+const downtimeMs = 60_000
+/** The time limit for the move of programs to another node. The cluster notices a missing kubelet after 10 seconds, and moves an api 30 seconds later. */
 const moveLimitMs = 180_000
 
 const canCollect = await canInstallCollector()
@@ -126,9 +126,9 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnParts)('faults of a 
     return load.failures().slice(failuresBefore)
   }
 
-  /** Waits until `awayMs` have passed since `startedMs`, while requests succeed. */
-  const untilAway = (startedMs: number) =>
-    until(() => performance.now() - startedMs > awayMs, 'a minute has passed', awayMs + 10_000)
+  /** Waits until `downtimeMs` have passed since `startedMs`, while requests succeed. */
+  const untilDowntimeEnds = (startedMs: number) =>
+    until(() => performance.now() - startedMs > downtimeMs, 'a minute has passed', downtimeMs + 10_000)
 
   const portOf = ({ gatewayUrl }: Pick<ServerProcess, 'gatewayUrl'>) => new URL(gatewayUrl).port
 
@@ -172,11 +172,11 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnParts)('faults of a 
   })
 
   test(
-    'while the API server is away for a minute, nothing is restarted, and a deployment in progress continues afterwards',
+    'while the API server is down for a minute, nothing is restarted, and a deployment in progress continues afterwards',
     { timeout: 900_000 },
     async () => {
       const [api, processor, runs] = [await pods('api'), await pods('processor'), await starts()]
-      const failures = await failuresDuring('API server away for 60 s', async () => {
+      const failures = await failuresDuring('API server down for 60 s', async () => {
         // A changed source, so that the image of v1 is not reused.
         writeFileSync(join(project, 'changed.txt'), 'v2')
         const id = await deployCounting('v2')
@@ -184,7 +184,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnParts)('faults of a 
         await until(async () => logOf(await read()).includes('$ '), 'its build runs')
         const startedMs = performance.now()
         const startApiServer = killPart('kube-apiserver', 'control')
-        await untilAway(startedMs)
+        await untilDowntimeEnds(startedMs)
         expect(await read()).toMatchObject({ failed: 'NO' })
         startApiServer()
         await until(
@@ -234,12 +234,12 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnParts)('faults of a 
   )
 
   test.skipIf(!canCollect)(
-    'while the collectors are away for a minute, and then the worker, no line is lost or stored twice',
+    'while the collectors and then the worker are down for a minute, no line is lost or stored twice',
     { timeout: 900_000 },
     async () => {
       const [processor, runs] = [await pods('processor'), (await starts()).length]
       const ports = [opened.cloud.shoal, ...gateways.slice(1)].map(portOf)
-      const place = (selector: object | null) =>
+      const setNodeSelector = (selector: object | null) =>
         kubectl([
           'patch',
           'daemonset',
@@ -250,17 +250,18 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnParts)('faults of a 
           JSON.stringify({ spec: { template: { spec: { nodeSelector: selector } } } }),
         ])
       const collectors = async () => await kubectl(['get', 'pods', '-n', 'shoal-collector', '-o', 'name'])
-      await place({ 'shoal.dev/none': 'true' })
+      // No node has this label, so no collector can run.
+      await setNodeSelector({ 'shoal.dev/none': 'true' })
       await kubectl(['delete', 'pods', '-n', 'shoal-collector', '--all', '--grace-period=1'])
       await until(async () => !(await collectors()).includes('pod/'), 'no collector runs')
-      await untilAway(performance.now())
-      await place(null)
+      await untilDowntimeEnds(performance.now())
+      await setNodeSelector(null)
       await kubectl(['rollout', 'status', 'daemonset/collector', '-n', 'shoal-collector', '--timeout=50s'])
 
-      const failures = await failuresDuring('worker, with a gateway, away for 60 s', async () => {
+      const failures = await failuresDuring('worker, with a gateway, down for 60 s', async () => {
         await untilAllGatewaysServe(ports)
         await opened.cloud.shoal.kill()
-        await untilAway(performance.now())
+        await untilDowntimeEnds(performance.now())
         await opened.cloud.shoal.start()
         await untilAllGatewaysServe(ports)
       })

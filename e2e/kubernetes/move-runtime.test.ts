@@ -80,11 +80,11 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)(
       await until(async () => (await totalTransfers(endpoint())) === all, `${all} transfers are indexed`, 240_000)
     }
 
-    /** Stops the server, moves the installation, and starts the server with the settings of the target. Returns how long the api was away. */
+    /** Stops the server, moves the installation, and starts the server with the settings of the target. Returns how long the api did not respond. */
     async function move(
       from: Settings,
       to: Settings,
-    ): Promise<{ awaySeconds: number; moved: Record<string, unknown> }> {
+    ): Promise<{ downtimeSeconds: number; moved: Record<string, unknown> }> {
       const file = join(folder, 'target.env')
       const lines = Object.entries(to).map(([name, value]) => `${name}=${value}\n`)
       writeFileSync(file, lines.join(''))
@@ -103,9 +103,9 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)(
         'the api responds',
         300_000,
       )
-      const awaySeconds = Math.round((performance.now() - startedMs) / 100) / 10
-      process.stderr.write(`away for ${awaySeconds} s: ${JSON.stringify(moved)}\n`)
-      return { awaySeconds, moved }
+      const downtimeSeconds = Math.round((performance.now() - startedMs) / 100) / 10
+      process.stderr.write(`the api did not respond for ${downtimeSeconds} s: ${JSON.stringify(moved)}\n`)
+      return { downtimeSeconds, moved }
     }
 
     const pods = async () =>
@@ -128,7 +128,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)(
       await until(() => cloud.shoal.output().includes('1 of 1 versions run again'), 'the log shows the end of the move')
     })
 
-    test('it comes back to the machine, and no pod remains', { timeout: 600_000 }, async () => {
+    test('it moves back to the machine, and no pod remains', { timeout: 600_000 }, async () => {
       const { moved } = await move(cluster, machine)
       expect(moved).toMatchObject({ versions: 1, databases: 1 })
       await requireIndexing()

@@ -69,7 +69,7 @@ describe.skipIf(!isPossible)('a program in a pod', () => {
 
   test('continues after an out-of-memory kill of a child, which does not change how its end is reported', async () => {
     const { runtime, until } = await openDriver()
-    // The kernel kills the child first. The program ends with 0 when the kill is five seconds ago.
+    // The kernel kills the child first. The program ends with 0 five seconds after the kill.
     const command = [
       'sh',
       '-c',

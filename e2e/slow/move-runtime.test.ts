@@ -171,7 +171,7 @@ const undoneSteps = [
 /** One of them, or all in `npm run test:full`. */
 const killedSteps = isFull ? undoneSteps : undoneSteps.slice(seed % undoneSteps.length).slice(0, 1)
 
-test(`after kill -9 in a step before the mark, the installation continues where it was (SHOAL_TEST_SEED=${seed})`, async () => {
+test(`after kill -9 before the source is marked as moved, the installation continues with its previous settings (SHOAL_TEST_SEED=${seed})`, async () => {
   for (const step of killedSteps) {
     await cloud.shoal.stop()
     await killedAt(step, embedded, external)
@@ -181,10 +181,10 @@ test(`after kill -9 in a step before the mark, the installation continues where 
   }
 })
 
-test('after kill -9 in the last steps, neither place starts, and the same command ends the move', async () => {
+test('after kill -9 in the last steps, no server starts with the old or new settings, and the same command completes the move', async () => {
   const before = await view()
   await cloud.shoal.stop()
-  // Kills again: the second attempt ends the move of the first.
+  // Each attempt is killed, the second one while it completes the move that the first one began.
   for (const step of ['Closing the databases', 'Arriving']) {
     await killedAt(step, embedded, external)
     expect(await refusal(runCli({ ...hostEnvironment(), ...embedded }, ['org', 'list']))).toContain('was moved to')
@@ -218,7 +218,7 @@ test('the same command with exchanged settings moves it back, and closes the dat
   await cloud.shoal.start()
   await requireIndexing()
   await requireSame(before)
-  const away = () =>
+  const downtimeText = () =>
     cloud.shoal
       .output()
       .match(/versions run again, [\d.]+ s/g)
@@ -227,7 +227,7 @@ test('the same command with exchanged settings moves it back, and closes the dat
     () => (cloud.shoal.output().match(/versions run again/g)?.length ?? 0) > 1,
     'the log shows the end of the move',
   )
-  process.stderr.write(`${away()}; ${JSON.stringify(moved)}\n`)
+  process.stderr.write(`${downtimeText()}; ${JSON.stringify(moved)}\n`)
   // The hibernated version has its database, too.
   const { id } = await cloud.api.squids.restart({ params: { code: cloud.org, reference: 'erc20-transfers@v2' } })
   expect(await waitForDeployment(cloud, id)).toMatchObject({ failed: 'NO' })

@@ -31,7 +31,7 @@ export const paintedMs = (page: Page, { start, isDone }: Change): Promise<number
       done(performance.now() - startedAt)
     }
     const check = () => requestAnimationFrame((${isDone}) ? finish : check)
-    ${start}
+    void (${start})
     requestAnimationFrame(check)
   })`)
 

@@ -26,11 +26,11 @@ HTML of squids, so give it a separate origin, never a path of the console's orig
 ## HTTPS without a proxy
 
 Set \`SHOAL_TLS=acme\`, and set SHOAL_PUBLIC_URL and SHOAL_GATEWAY_URL to \`https:\` URLs with different names that resolve to the host. Then Shoal orders certificates itself (by default from Let's Encrypt, whose terms you accept), and serves
-both names on port 443, with HTTP/2. Port 80 redirects browsers, and refuses calls. The ports SHOAL_PORT and SHOAL_GATEWAY_PORT stay open without encryption for squids and health checks: leave SHOAL_HOST on loopback. A service that does not run as root may open ports
+both names on port 443, with HTTP/2. Port 80 redirects browsers, and refuses API calls. The ports SHOAL_PORT and SHOAL_GATEWAY_PORT stay open without encryption for squids and health checks: leave SHOAL_HOST on loopback. A service that does not run as root may open ports
 from 80 on after \`sysctl -w net.ipv4.ip_unprivileged_port_start=80\`. Do not give it \`AmbientCapabilities\`: bubblewrap, the sandbox of squids, does not start with them.
 
 - Until the first order succeeds, the server uses a self-signed certificate, which clients reject, and logs a warning. It repeats failed orders after two minutes, then at growing intervals of up to twelve hours; \`/readyz\` and \`shoal doctor\` show the cause.
-- The active worker orders certificates, and renews them at the time that the authority suggests (ACME renewal information, RFC 9773), or, if it suggests none, when a third of the lifetime remains. The worker reads the suggestion as often as the authority requests. The authority suggests a time in the past for a certificate that it has revoked or will revoke; the worker replaces such a certificate within seconds after it has read that. Certificates, their keys and the account's key are sealed in Postgres, so every \`api\` and \`gateway\` process serves the certificates, and any of these processes responds to the authority's challenges. Give all processes the same settings.
+- The active worker orders certificates, and renews them at the time that the authority suggests (ACME renewal information, RFC 9773), or, if it suggests none, when a third of the lifetime remains. The worker reads the suggestion as often as the authority requests. For a certificate that it has revoked or will revoke, the authority suggests a time in the past; the worker replaces such a certificate within seconds after it has read the suggestion. Certificates, their keys and the account's key are sealed in Postgres, so every \`api\` and \`gateway\` process serves the certificates, and any of these processes responds to the authority's challenges. Give all processes the same settings.
 - \`shoal certificate revoke --name <name>\` revokes a certificate whose key may be known to others, and replaces it immediately by one with another key; \`--reason\` gives another reason. Shoal also revokes the certificate of a removed domain. Revocations are jobs, which a worker retries for two days while the authority does not respond.
 - SHOAL_GATEWAY_URL must have \`{org}\` in its path. With \`SHOAL_TLS=files\` and a wildcard certificate, \`{org}\` can be in the host name.
 - Do not set SHOAL_TRUST_PROXY: clients connect directly.
@@ -77,7 +77,7 @@ With \`SHOAL_REGISTRY\`, each image is also pushed to an OCI registry, as \`<reg
 - Shoal reads the credentials from \`SHOAL_REGISTRY_AUTH_FILE\` at each sign-in; \`docker login\` writes such files. They must allow pushing, pulling and deleting in all repositories of the path. Credential helpers (\`credsStore\`) are not supported. Only the server's user should be able to read the file.
 - Unchanged dependencies are not uploaded again. The first image uploads 40 to 60 MB of Node and tools once.
 - \`SHOAL_BASE_IMAGE\` names the image that provides the C library and shell, for example \`docker.io/library/node:20-bookworm-slim\`, or one with your own certificates. A tag is resolved when the server starts. If it is not set, these are files of the server's host.
-- Shoal deletes images that no version uses by digest. Permit deletions in the registry's configuration (Shoal logs when the registry refuses them), and run its garbage collection to free the space.
+- Shoal deletes, by digest, the images that no version uses. Permit deletions in the registry's configuration (Shoal logs when the registry refuses them), and run its garbage collection to free the space.
 - For a registry with a certificate of a private authority, set [\`SHOAL_CA_FILE\`](#private-certificate-authorities).
 - Installations that share a registry need different paths in \`SHOAL_REGISTRY\`.
 
@@ -145,7 +145,7 @@ Squids have their own Postgres: without \`DATABASE_URL\` a second embedded one, 
 
 A statement of a squid may run as long as its manifest allows, and at most \`SHOAL_SQUIDS_STATEMENT_MINUTES\`; an export of a database by Shoal also counts as a statement. The log of the version shows which limit ended a statement. [security.md](security.md) lists the limits.
 
-When you upgrade from an earlier version, first stop all processes of the installation. At the first start, Shoal moves the databases of squids to their own Postgres. They keep their address and passwords, and need no additional disk space. If the server is killed in the meantime, the next start completes the move.
+Before you upgrade from a release in which squids shared Shoal's own embedded Postgres, stop all processes of the installation. At the first start, Shoal moves the databases of squids to their own Postgres. They keep their address and passwords, and need no additional disk space. If the server is killed in the meantime, the next start completes the move.
 
 A squid keeps about seven connections open: five per replica of its API, two per processor; during an update, twice as many. The embedded Postgres of squids accepts \`SHOAL_POSTGRES_CONNECTIONS\` connections, an external one \`max_connections\`. The limits of all database roles of squids
 together never exceed that number: while there are enough connections, a version may open as many as its profile allows; otherwise, as many as its programs need. Shoal rejects a version that would need more than the remaining connections, and explains why. The server's log warns when 80 % are in use;
@@ -156,7 +156,7 @@ ${authoritiesDoc}
 ## Monitoring
 
 A full disk stops all services that use it. While less than \`SHOAL_DISK_RESERVE_PERCENT\` of the disk is free, Shoal refuses deployments and shows users the reason; \`/readyz\` reports it as \`diskWarning\`.
- Use the alert rule \`shoal_disk_bytes{state="free"} < ignoring(state) shoal_disk_bytes{state="reserve"}\`.
+Use the alert rule \`shoal_disk_bytes{state="free"} < ignoring(state) shoal_disk_bytes{state="reserve"}\`.
 The limits of disk space ([Host requirements](#host-requirements)) do not reserve space: all squids together may use more than the disk has. Free space by deleting versions, old backups, or \`builds/cache\` in the data directory while the server is stopped.
 
 With \`SHOAL_METRICS_TOKEN\` set, \`GET /metrics\` on the ports of the API, the gateway and the health port (for workers) serves Prometheus metrics of that process. These metrics name no organization. The metrics of squids are available to the members of
@@ -225,7 +225,6 @@ databases of squids.
 Shoal runs squids as processes. As root, it gives each version its own uid and, where cgroups are writable, resource limits; with bubblewrap (\`apt-get install bubblewrap\`)
 each container gets its own file system, process table and \`/tmp\`. Where Shoal is root and the kernel supports overlay mounts, squids can write anywhere in their folder except \`node_modules\`; elsewhere, each program has a separate copy of the folder.
 Files that squids write there are lost at the next deployment. As root with loop devices and \`mkfs.ext4\` (e2fsprogs), or with quotas of btrfs, the files of each program may use \`SHOAL_CONTAINER_DISK_MB\` and each build \`SHOAL_BUILD_DISK_MB\` of the disk; elsewhere only the size of each file is limited. At startup, Shoal logs once which protections the host does not support.
-
 
 As root with \`ip\` and \`nft\` (\`apt-get install iproute2 nftables\`), each version has its own network, from which it reaches the public internet, its database and the gateway, but not this host or private networks. As an ordinary user, the same needs bubblewrap, \`pasta\` and \`nft\` (\`apt-get install bubblewrap passt nftables\`), access to \`/dev/net/tun\`, and 20 MB of memory for each version. Where both are impossible, a server deploys for one organization only, unless \`SHOAL_ALLOW_SHARED_NETWORK\` is set. [security.md](security.md) has the details.
 

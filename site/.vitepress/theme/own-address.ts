@@ -3,7 +3,7 @@ import type { Router } from 'vitepress'
 /** The address of an installation in the commands of the pages. */
 const exampleAddress = 'https://shoal.example.com'
 
-/** From now on, replaces the example address in code with the address of this installation, so that users can copy commands as they are. */
+/** On each page that the router opens, replaces the example address in code with the address of this installation, so that users can copy commands as they are. */
 export function showOwnAddress(router: Router): void {
   if (typeof window === 'undefined') return
   const replace = () => {
