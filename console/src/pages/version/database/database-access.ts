@@ -20,7 +20,7 @@ export function databaseAccess(
   const { postgres, neon } = squid.addons
   const connection = (postgres ?? neon)?.connections[0]
   if (connection) return { isOpen: true, connection }
-  if (isDeploying(squid) || squid.image === null) return denied('The database is available when the version is up.')
+  if (isDeploying(squid) || squid.image === null) return denied('You can connect once the version is running.')
   return denied('The manifest allows no connections: deploy.addons.postgres.external_access.max_connections is 0.')
 }
 

@@ -48,7 +48,7 @@ test('database access requires the Pro plan, a running version and a manifest th
   expect(reason({ ...org, status: 'DRAFT' }, squid())).toEqual([expect.stringContaining('Pro plan'), 'billing'])
   expect(reason({ ...org, status: 'IN_DEBT' }, squid())).toEqual([expect.stringContaining('overdue'), 'billing'])
   expect(reason(org, { ...squid(), status: 'DEPLOYING' })).toEqual([
-    expect.stringContaining('when the version is up'),
+    'You can connect once the version is running.',
     null,
   ])
   const onNeon = { ...squid(), addons: { neon: { connections: [connection] } } }
