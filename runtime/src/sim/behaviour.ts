@@ -23,6 +23,8 @@ export type SimBehaviour = {
   response?: { status: number; text: string }
   /** False: the program runs, but does not listen on its ports. Default: true. */
   listens?: boolean
+  /** True: the server of the program runs in another process, so that measurements of Shoal do not include it. Its clock is the system's. */
+  isServedSeparately?: boolean
 }
 
 /** How a processor indexes the blocks of its chain. */
@@ -64,6 +66,7 @@ const behaviourCheck = fields({}, {
   usage: fields({ cpuCores: number, memoryBytes: number }, { memoryGrowthBytesPerSecond: number }),
   response: fields({ status: number, text }),
   listens: oneOf(true, false),
+  isServedSeparately: oneOf(true, false),
 } satisfies Record<keyof SimBehaviour, Check>)
 
 const requireOneEnding = (value: object, at: string) =>

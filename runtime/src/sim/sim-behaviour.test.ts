@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
+import { systemClock } from '../clock.ts'
 import type { ContainerSpec, Endpoint, Workload } from '../driver.ts'
 import { ManualClock } from '../manual-clock.ts'
 import { BEHAVIOUR_VARIABLE, type SimBehaviour } from './behaviour.ts'
@@ -66,6 +67,48 @@ describe('a simulated processor', () => {
     }
   })
 })
+
+test('the servers of programs can run in another process', async () => {
+  const startedAt = new Date()
+  const runtime = createSimRuntime({ clock: systemClock, serve: true })
+  await runtime.start()
+  const behaviour: SimBehaviour = { sync, isServedSeparately: true }
+  await runtime.apply(workload(container('processor', behaviour), container('api', { isServedSeparately: true })))
+  const endpointOf = (name: string) => runtime.directory.endpoint('one', name, 3000)
+  try {
+    const metrics = await eventually(() => call(endpointOf('processor'), 'GET', '/metrics'))
+    const lastBlock = Number(/^sqd_processor_last_block (\d+)$/m.exec(metrics.text)?.[1])
+    expect(lastBlock).toBeGreaterThanOrEqual(sync.fromBlock)
+    expect(lastBlock).toBeLessThanOrEqual(progressAfter(sync, (Date.now() - startedAt.getTime()) / 1000).lastBlock)
+    const graphql = await eventually(() => call(endpointOf('api'), 'POST', '/graphql'))
+    expect(JSON.parse(graphql.text)).toEqual({ data: { __typename: 'Query' } })
+    // A removed program no longer listens; the others do.
+    const removed = endpointOf('api')
+    await runtime.apply(workload(container('processor', behaviour)))
+    await expect
+      .poll(() => call(removed, 'POST', '/graphql').catch((error: Error) => error.message))
+      .toMatch(/ENOENT|ECONNREFUSED/)
+    expect(await call(endpointOf('processor'), 'GET', '/metrics')).toMatchObject({ status: 200 })
+  } finally {
+    await runtime.close('stop')
+  }
+})
+
+/** Repeats a call until it succeeds. */
+async function eventually<T>(send: () => Promise<T>): Promise<T> {
+  const { promise, resolve } = Promise.withResolvers<T>()
+  await expect
+    .poll(
+      () =>
+        send().then(
+          (result) => (resolve(result), true),
+          () => false,
+        ),
+      { timeout: 10_000 },
+    )
+    .toBe(true)
+  return promise
+}
 
 test('a simulated squid without a configured behaviour is healthy', async () => {
   const { clock, runtime } = await startSim(

@@ -18,7 +18,7 @@ import { type SimBehaviour, behaviourOf } from './behaviour.ts'
 import { SimContainer } from './sim-container.ts'
 import { SimDirectory } from './sim-directory.ts'
 import { SimLogs } from './sim-log.ts'
-import { SimServers } from './sim-servers.ts'
+import { SimServers } from './servers/sim-servers.ts'
 
 export type SimRuntimeOptions = {
   /** Default: the system clock. */

@@ -33,7 +33,9 @@ const packageJson = {
 const followsHead = {
   sync: { fromBlock: 1_000_000, headBlock: 1_000_000, headBlocksPerSecond: 1 / 12, blocksPerSecond: 1_000 },
   usage: { cpuCores: 0.05, memoryBytes: 75 * 2 ** 20 },
+  isServedSeparately: true,
 }
+const serves = { isServedSeparately: true }
 
 function workloadOf({ id, orgId }: { id: number; orgId: number }): Workload {
   const container = (name: string, port: number) => ({
@@ -44,15 +46,15 @@ function workloadOf({ id, orgId }: { id: number; orgId: number }): Workload {
     stopGraceMs: 5_000,
   })
   const { env } = manifest.deploy
-  const behaviour = { [BEHAVIOUR_VARIABLE]: JSON.stringify(followsHead) }
+  const behaves = (behaviour: object) => ({ ...env, [BEHAVIOUR_VARIABLE]: JSON.stringify(behaviour) })
   return {
     id: workloadIdOf(id, 1),
     tenant: String(orgId),
     version: String(id),
     image: `image-${id}`,
     containers: [
-      { ...container('api', 4350), env, restart: 'always' },
-      { ...container('processor', 3000), env: { ...env, ...behaviour }, restart: 'on-failure' },
+      { ...container('api', 4350), env: behaves(serves), restart: 'always' },
+      { ...container('processor', 3000), env: behaves(followsHead), restart: 'on-failure' },
     ],
   }
 }
