@@ -4,7 +4,7 @@ import { apiPort, hasuraPort, isHasura } from '../../containers.ts'
 
 const timeoutMs = 5_000
 const body = '{"query":"{__typename}"}'
-const headers = { 'content-type': 'application/json', 'content-length': body.length }
+const headers = { 'content-type': 'application/json' }
 
 const apiPortName = `port ${apiPort}, which GRAPHQL_SERVER_PORT names`
 
@@ -16,7 +16,7 @@ export type ApiProbe = { fault: string | null; responseText: string | null }
 
 /** Sends the simplest GraphQL query. An api is available if it responds with a status below 500, even if not with GraphQL. */
 export async function requestApi(endpoint: Endpoint): Promise<ApiProbe> {
-  const request = { method: 'POST', path: '/graphql', headers, timeoutMs }
+  const request = { method: 'POST' as const, path: '/graphql', headers, timeoutMs }
   try {
     const { status, text } = await requestContainer(endpoint, request, body)
     return status < 500
