@@ -1,3 +1,4 @@
+import { inBatches } from './batches.ts'
 import type { Db } from './database.ts'
 import { snakeCase } from './checks.ts'
 import type { PgTable } from './columns.ts'
@@ -8,7 +9,8 @@ const storable = (value: unknown) => (typeof value === 'string' ? value.toWellFo
 
 /**
  * Inserts rows that all have the same columns. Rows whose `key` exists are changed: they get the values of `set`, by default all columns.
- * All rows are one parameter, so that the statement is as cheap to build for thousands of rows as for one.
+ * The rows of a statement are one parameter, so that it is as cheap to build for a thousand rows as for one. More rows are several
+ * statements, so call this in a transaction.
  */
 export async function putRows<T extends PgTable>(
   db: Db,
@@ -29,12 +31,12 @@ export async function putRows<T extends PgTable>(
     .filter((column) => !(key as string[]).includes(column))
     .map((column) => sql`${sql.identifier(snakeCase(column))} = excluded.${sql.identifier(snakeCase(column))}`)
   const names = columns.map((column) => [snakeCase(column), column] as const)
-  const records = rows.map((row: Record<string, unknown>) =>
-    Object.fromEntries(names.map(([name, column]) => [name, storable(row[column])])),
-  )
+  const toRecord = (row: Record<string, unknown>) =>
+    Object.fromEntries(names.map(([name, column]) => [name, storable(row[column])]))
   const tableName = sql.identifier(getTableName(table))
-  await db.execute(sql`
-    insert into ${tableName} (${list(columns)})
-    select ${list(columns)} from jsonb_populate_recordset(null::${tableName}, ${JSON.stringify(records)}::jsonb)
-    on conflict (${list(key)}) do update set ${set ?? sql.join(values, sql`, `)}`)
+  for (const batch of inBatches(rows))
+    await db.execute(sql`
+      insert into ${tableName} (${list(columns)})
+      select ${list(columns)} from jsonb_populate_recordset(null::${tableName}, ${JSON.stringify(batch.map(toRecord))}::jsonb)
+      on conflict (${list(key)}) do update set ${set ?? sql.join(values, sql`, `)}`)
 }

@@ -1,3 +1,4 @@
+import { inBatches } from '../../db/batches.ts'
 import { and, eq, or, sql, type SQL } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import type { App } from '../../app.ts'
@@ -100,8 +101,3 @@ type Column = Parameters<typeof eq>[0]
 
 const matchesAnyKey = (keys: ContainerKey[], squidId: Column, generation: Column, name: Column): SQL | undefined =>
   or(...keys.map((key) => and(eq(squidId, key.squidId), eq(generation, key.generation), eq(name, key.container))))
-
-/** Splits the rows into batches, since a statement can have at most 65,535 parameters. */
-function* inBatches<T>(rows: T[]): Generator<T[]> {
-  for (let i = 0; i < rows.length; i += 1000) yield rows.slice(i, i + 1000)
-}

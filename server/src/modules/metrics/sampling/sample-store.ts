@@ -2,6 +2,7 @@
 
 import type { Profile } from '@shoal/contract'
 import type { ClientBase } from 'pg'
+import { inBatches } from '../../../db/batches.ts'
 import type { Database } from '../../../db/database.ts'
 import type { Counters, Sample } from './sample.ts'
 
@@ -60,40 +61,78 @@ const names = columns.map((column) => column.split(' ')[0]).join(', ')
 
 /** Inserts samples. If a container already has a sample of this time, that sample is kept. */
 export async function insertSamples(client: ClientBase, atMs: number, samples: Sample[]): Promise<void> {
-  const records = samples.map(({ progress, ...sample }) => snakeKeys({ ...sample, ...progress }))
-  await client.query(
-    `insert into container_samples (at, ${names})
-     select to_timestamp($1::float8 / 1000), ${names} from jsonb_to_recordset($2) as r (${columns.join(', ')})
-     on conflict do nothing`,
-    [atMs, JSON.stringify(records)],
-  )
+  for (const batch of inBatches(samples))
+    await client.query(
+      `insert into container_samples (at, ${names})
+       select to_timestamp($1::float8 / 1000), ${names} from jsonb_to_recordset($2) as r (${columns.join(', ')})
+       on conflict do nothing`,
+      [atMs, JSON.stringify(batch.map(sampleRecord))],
+    )
 }
+
+/** The names are written out, because computing them for each row takes longer than all else. */
+const sampleRecord = ({ progress, ...sample }: Sample) => ({
+  squid_id: sample.squidId,
+  container: sample.container,
+  observed_seconds: sample.observedSeconds,
+  cpu_seconds: sample.cpuSeconds,
+  cpu_limit_seconds: sample.cpuLimitSeconds,
+  throttled_seconds: sample.throttledSeconds,
+  memory_byte_seconds: sample.memoryByteSeconds,
+  memory_peak_bytes: sample.memoryPeakBytes,
+  memory_limit_bytes: sample.memoryLimitBytes,
+  oom_kills: sample.oomKills,
+  crashes: sample.crashes,
+  disk_used_bytes: sample.diskUsedBytes,
+  disk_total_bytes: sample.diskTotalBytes,
+  blocks: sample.blocks,
+  rpc_requests: sample.rpcRequests,
+  rpc_failures: sample.rpcFailures,
+  ...(progress && {
+    last_block: progress.lastBlock,
+    chain_height: progress.chainHeight,
+    sync_ratio: progress.syncRatio,
+    eta_seconds: progress.etaSeconds,
+    blocks_per_second: progress.blocksPerSecond,
+  }),
+})
 
 /** Inserts the counters of containers, or replaces those of the previous sample. */
 export async function putCounters(client: ClientBase, counters: Counters[]): Promise<void> {
-  const records = counters.map(({ atMs, ...row }) => snakeKeys({ ...row, at: new Date(atMs).toISOString() }))
-  await client.query(
-    `insert into sampled_counters
+  for (const batch of inBatches(counters))
+    await client.query(
+      `insert into sampled_counters
        (squid_id, generation, container, run, at, cpu_seconds, throttled_seconds, oom_kills, crashes, last_block, rpc_requests, rpc_failures)
-     select squid_id, generation, container, run, at, cpu_seconds, throttled_seconds, oom_kills, crashes, last_block, rpc_requests, rpc_failures
-     from jsonb_to_recordset($1) as r (squid_id bigint, generation int, container text, run text, at timestamptz, cpu_seconds float8,
+     select squid_id, generation, container, run, to_timestamp(at_ms / 1000), cpu_seconds, throttled_seconds, oom_kills, crashes, last_block,
+       rpc_requests, rpc_failures
+     from jsonb_to_recordset($1) as r (squid_id bigint, generation int, container text, run text, at_ms float8, cpu_seconds float8,
        throttled_seconds float8, oom_kills bigint, crashes bigint, last_block bigint, rpc_requests bigint, rpc_failures bigint)
      on conflict (squid_id, generation, container) do update set run = excluded.run, at = excluded.at, cpu_seconds = excluded.cpu_seconds,
        throttled_seconds = excluded.throttled_seconds, oom_kills = excluded.oom_kills, crashes = excluded.crashes,
        last_block = excluded.last_block, rpc_requests = excluded.rpc_requests, rpc_failures = excluded.rpc_failures`,
-    [JSON.stringify(records)],
-  )
+      [JSON.stringify(batch.map(counterRecord))],
+    )
 }
+
+const counterRecord = (counters: Counters) => ({
+  squid_id: counters.squidId,
+  generation: counters.generation,
+  container: counters.container,
+  run: counters.run,
+  at_ms: counters.atMs,
+  cpu_seconds: counters.cpuSeconds,
+  throttled_seconds: counters.throttledSeconds,
+  oom_kills: counters.oomKills,
+  crashes: counters.crashes,
+  last_block: counters.lastBlock,
+  rpc_requests: counters.rpcRequests,
+  rpc_failures: counters.rpcFailures,
+})
 
 /** Deletes the counters of containers whose last sample is older than `atMs`. */
 export async function deleteCountersBefore(client: ClientBase, atMs: number): Promise<void> {
   await client.query('delete from sampled_counters where at < to_timestamp($1::float8 / 1000)', [atMs])
 }
-
-const snakeKeys = (record: Record<string, unknown>) =>
-  Object.fromEntries(
-    Object.entries(record).map(([key, value]) => [key.replaceAll(/[A-Z]/g, (c) => `_${c.toLowerCase()}`), value]),
-  )
 
 /** A Postgres process that serves one connection. */
 export type Backend = { pid: number; database: string }
