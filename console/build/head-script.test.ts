@@ -50,6 +50,19 @@ test('on the list of squids, it also requests the list of the stored organizatio
   expect([links, urls]).toEqual([['/layout.js', '/squids.js'], list('acme')])
 })
 
+test.each(['', '/', '/logs?from=1', '/deployments/7/changes'])(
+  'on a page of a version (%s), it also requests the version',
+  (rest) => {
+    const { urls } = visit(`/squids/lending/v1${rest}`, { user_token: 'abc', userOrgCode: 'acme' })
+    expect(urls).toEqual(['/api/v1/user', '/api/v1/orgs/acme/squids/lending@v1?files=false'])
+  },
+)
+
+test.each(['/squids/deploy', '/squids/..%2Fx/v1', '/squids/a%22b/v1', '/squidsx/lending/v1'])(
+  'on %s, it requests no version',
+  (path) => expect(visit(path, { user_token: 'abc', userOrgCode: 'acme' }).urls).toEqual(['/api/v1/user']),
+)
+
 test('the organization in the address takes precedence over the stored one', () => {
   expect(visit('/squids/?organization=labs', { user_token: 'abc', userOrgCode: 'acme' }).urls).toEqual(list('labs'))
 })

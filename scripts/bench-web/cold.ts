@@ -22,6 +22,7 @@ type Visit = {
 
 const rows = (table: string) => `document.querySelector('table[aria-label="${table}"] [data-row]')`
 const shows = (text: string) => `document.querySelector('main').textContent.includes('${text}')`
+const chart = `document.querySelector('main canvas')`
 const version = '/squids/transfers/v1'
 const fromSquids = '/squids/deploy'
 const navLink = (label: string) => `nav a:has-text("${label}")`
@@ -48,6 +49,8 @@ const visits: Visit[] = [
     link: tabLink('Manifest'),
     isShown: shows('manifest_version'),
   },
+  { name: 'the tab Metrics of a version', from: version, link: tabLink('Metrics'), isShown: chart },
+  { name: 'Monitoring', from: fromSquids, link: navLink('Monitoring'), isShown: chart },
 ]
 
 /** Returns code for the page. It records the times of the hover and the click, and resolves `window.visit` with them when the data is painted. */

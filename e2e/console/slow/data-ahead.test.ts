@@ -74,6 +74,48 @@ test('a hovered link loads the data of its page', async () => {
   expect(new URL(page.url()).pathname).toBe('/squids')
 })
 
+test('a hovered link also loads the code of the lists of its page', async () => {
+  await openList()
+  await page.getByRole('button', { name: /Status$/ }).waitFor()
+  const roles = page.waitForRequest((request) => isApi(request, 'roles'))
+  const link = page.getByRole('link', { name: 'Organization settings' }).first()
+  await link.hover()
+  await roles
+  await page.route('**/assets/*.js', (route) => route.abort())
+  await link.click()
+  await page.getByRole('table', { name: 'Members' }).locator('[data-row]').first().waitFor()
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
+/** Code that returns the times of the API requests for the session, the version and its deployments. It runs in the browser. */
+const versionRequests = `['/v1/user', '/squids/${reference}?files=false', '/deployments?squidId=']
+  .map((path) => performance.getEntriesByType('resource').filter(({ name }) => name.includes(path)))
+  .map(([{ startTime, responseEnd }]) => ({ startTime, responseEnd }))`
+
+test('a page of a version requests the version with the session, and the data of the tab when the version responds', async () => {
+  await page.goto(`/squids/lending/v1/deployments?organization=${code}`)
+  await page.locator('[data-row]').first().waitFor()
+  const [session, version, deployments] =
+    await page.evaluate<{ startTime: number; responseEnd: number }[]>(versionRequests)
+  expect(version?.startTime).toBeLessThan(session?.responseEnd ?? 0)
+  expect(deployments?.startTime).toBeGreaterThan(version?.responseEnd ?? Infinity)
+})
+
+test('a hovered link to a version of the list loads the data of its page before the version responds', async () => {
+  const held = Promise.withResolvers<void>()
+  await openList()
+  await page.getByRole('button', { name: /Status$/ }).waitFor()
+  await page.route(`**/squids/${reference}?files=false`, async (route) => {
+    await held.promise
+    await route.continue()
+  })
+  const deployments = page.waitForRequest((request) => isApi(request, 'deployments?squidId='))
+  await page.locator(`[data-row="${reference}"] a`).first().hover()
+  await deployments
+  held.resolve()
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
 test('the API does not send an unchanged version again, and polls do not request its manifest', async () => {
   await page.goto(`/squids/lending/v1?organization=${code}`)
   const isVersion = (url: string) => url.includes(`/orgs/${code}/squids/${reference}?files=false`)

@@ -4,9 +4,14 @@ import { ChartMarks, type ChartFrame } from './ChartMarks.tsx'
 import { accessibleValueAt, ChartPointer, type ChartCursor } from './ChartPointer.tsx'
 import { exactOf, summaryOf } from './chart-data.ts'
 import type { PlotInput } from './plot-options.ts'
+import { prefetch } from '../../ui/prefetch.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 
-const Plot = lazyPart(() => import('./Plot.tsx'))
+const loadPlot = () => import('./Plot.tsx')
+const Plot = lazyPart(loadPlot)
+
+/** Loads the code that draws charts, for pages that show one at the top. */
+export const prefetchPlot = (): void => prefetch(loadPlot)
 
 type Props = PlotInput & { title: string }
 

@@ -10,16 +10,21 @@ import { PaymentMethods } from './cards/PaymentMethods.tsx'
 import { DetailsForm } from './DetailsForm.tsx'
 import { PlanCard } from './PlanCard.tsx'
 import { prefetchSettings, summaryQuery } from './queries.ts'
+import { prefetch as prefetchCode } from '../../ui/prefetch.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 
-const MonthCost = lazyPart(() => import('./MonthCost.tsx'))
+const loadMonthCost = () => import('./MonthCost.tsx')
+const loadCalculator = () => import('./Calculator.tsx')
+const MonthCost = lazyPart(loadMonthCost)
 const ExportCard = lazyPart(() => import('./ExportCard.tsx'))
-const Calculator = lazyPart(() => import('./Calculator.tsx'))
+const Calculator = lazyPart(loadCalculator)
 
 export const prefetch: Prefetch = ({ client, org }) => {
   if (org.limits.playground) return
   void client.prefetchQuery(summaryQuery(org.code))
   prefetchSettings(client, org)
+  prefetchCode(loadMonthCost)
+  prefetchCode(loadCalculator)
 }
 
 /** The plan, payment methods, costs and cost calculator (spec 2.5, `/billing`). */

@@ -6,6 +6,7 @@ import { useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
 import { versionQuery } from '../../api/version.ts'
+import { prefetchPlot } from '../../components/chart/InteractiveChart.tsx'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { deploymentMarks } from '../../components/deployment-marks.ts'
 import { QueryView } from '../../components/QueryView.tsx'
@@ -38,6 +39,9 @@ export const prefetch: Prefetch<{ squidName: string; squidSlot: string }> = ({
     void client.prefetchQuery(usageQuery(metricsQuery))
     void client.prefetchQuery(deploymentsQuery(metricsQuery))
   }
+  const known = client.getQueryData(version.queryKey)
+  if (known) start(known)
+  prefetchPlot()
   // The page reports a failure.
   void client.fetchQuery(version).then(start, () => null)
 }

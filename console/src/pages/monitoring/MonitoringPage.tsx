@@ -7,6 +7,7 @@ import { useOrg } from '../../api/active-org.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
+import { prefetchPlot } from '../../components/chart/InteractiveChart.tsx'
 import { useShownError } from '../../components/QueryView.tsx'
 import { deploymentMarks } from '../../components/deployment-marks.ts'
 import { formatSpan } from '../../components/squid/sync.ts'
@@ -34,6 +35,7 @@ export const prefetch: Prefetch = ({ client, org: { code }, search }) => {
   const timeSpan = timeSpanOf(search)
   for (const { query } of charts) void client.prefetchQuery(seriesQuery(code, query, timeSpan))
   void client.prefetchQuery(deploymentsQuery(code, timeSpan))
+  prefetchPlot()
 }
 
 /** The selected tags if the URL contains none. */

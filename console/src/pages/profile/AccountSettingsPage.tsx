@@ -14,11 +14,16 @@ import { Kbd } from '../../ui/Kbd.tsx'
 import { Switch } from '../../ui/Switch.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { PasswordForm } from './PasswordForm.tsx'
+import { prefetch as prefetchCode } from '../../ui/prefetch.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 
-export const prefetch: Prefetch = ({ client }) => void client.prefetchQuery(q('user.listSessions', {}))
+const loadSessions = () => import('./Sessions.tsx')
+const Sessions = lazyPart(loadSessions)
 
-const Sessions = lazyPart(() => import('./Sessions.tsx'))
+export const prefetch: Prefetch = ({ client }) => {
+  void client.prefetchQuery(q('user.listSessions', {}))
+  prefetchCode(loadSessions)
+}
 
 /** The user's profile, password, shortcuts and sessions (spec 2.12, `/profile/settings`). */
 export default function AccountSettingsPage() {

@@ -8,10 +8,19 @@ import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { emptyValue } from '../../lib/format.ts'
 import { EmailForm } from './EmailForm.tsx'
 import { NameForm } from './NameForm.tsx'
+import { prefetch } from '../../ui/prefetch.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 
-const DangerZone = lazyPart(() => import('./DangerZone.tsx'))
-const Members = lazyPart(() => import('./Members.tsx'))
+const loadDangerZone = () => import('./DangerZone.tsx')
+const loadMembers = () => import('./Members.tsx')
+const DangerZone = lazyPart(loadDangerZone)
+const Members = lazyPart(loadMembers)
+
+/** Loads the code of the lower half of the page. */
+export function prefetchLowerHalf(): void {
+  prefetch(loadMembers)
+  prefetch(loadDangerZone)
+}
 
 /** The settings of an organization that is not a playground. */
 export function OrgSettings({ org }: { org: Org }) {

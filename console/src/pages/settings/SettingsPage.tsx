@@ -6,13 +6,14 @@ import { PageHeader } from '../../components/PageHeader.tsx'
 import { toast, type Toast } from '../../lib/toasts.ts'
 import { buttonClass } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
-import { OrgCodeCard, OrgSettings } from './OrgSettings.tsx'
+import { OrgCodeCard, OrgSettings, prefetchLowerHalf } from './OrgSettings.tsx'
 import { quotasQuery, RpcUsage } from './RpcUsage.tsx'
 import { rolesQuery } from '../../api/roles.ts'
 
 export const prefetch: Prefetch = ({ client, org }) => {
-  if (org.limits.playground) void client.prefetchQuery(quotasQuery(org.code))
-  else void client.prefetchQuery(rolesQuery(org.code))
+  if (org.limits.playground) return void client.prefetchQuery(quotasQuery(org.code))
+  void client.prefetchQuery(rolesQuery(org.code))
+  prefetchLowerHalf()
 }
 
 /**

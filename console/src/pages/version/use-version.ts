@@ -1,8 +1,9 @@
-import type { Squid } from '@shoal/contract'
+import type { Squid, SquidSummary } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useOrg } from '../../api/active-org.ts'
 import type { PageContext } from '../../api/prefetch.ts'
+import { squidsQuery } from '../../api/squids.ts'
 import { polledVersionQuery, versionQuery } from '../../api/version.ts'
 
 /** `code` and `reference` of the version in the URL. */
@@ -17,12 +18,19 @@ export const useVersionQuery = () => useQuery(polledVersionQuery(useVersionParam
 /** The parameters in the URL of the pages of a version. */
 export type VersionPath = { squidName: string; squidSlot: string }
 
-/** Starts to fetch the version. When its response arrives, it calls `startQueries`, which starts the queries that depend on it. */
+/**
+ * Starts to fetch the version. `startQueries` starts the queries that depend on the version: at once if the cache has the version or
+ * its row of the list, and again when the response arrives, which sends only requests that the first call has not sent.
+ */
 export function prefetchVersion(
   { client, org, params: { squidName, squidSlot } }: PageContext<VersionPath>,
-  startQueries: (squid: Squid) => void = () => {},
+  startQueries: (squid: Pick<SquidSummary, 'id' | 'tags'>) => void = () => {},
 ): void {
-  const query = versionQuery({ code: org.code, reference: `${squidName}@${squidSlot}` })
+  const reference = `${squidName}@${squidSlot}`
+  const query = versionQuery({ code: org.code, reference })
+  const rows = client.getQueryData(squidsQuery(org.code).queryKey)
+  const known = client.getQueryData(query.queryKey) ?? rows?.find((row) => row.reference === reference)
+  if (known) startQueries(known)
   // The page reports a failure.
   void client.fetchQuery(query).then(startQueries, () => null)
 }

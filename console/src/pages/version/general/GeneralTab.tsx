@@ -22,18 +22,20 @@ import { HibernationNotice } from './HibernationNotice.tsx'
 import { LastDeployment } from './LastDeployment.tsx'
 import { UrlList } from './UrlList.tsx'
 import { urlGroups } from './urls.ts'
+import { prefetch as prefetchCode } from '../../../ui/prefetch.ts'
 import { lazyPart } from '../../../lib/lazy.tsx'
 
-export const prefetch: Prefetch<VersionPath> = (context) =>
+// The table is loaded lazily, because it is at the bottom, and its code is larger than that of the rest of the tab.
+const loadProcessorsTable = () => import('../ProcessorsTable.tsx')
+const ProcessorsTable = lazyPart(async () => ({ default: (await loadProcessorsTable()).ProcessorsTable }))
+
+export const prefetch: Prefetch<VersionPath> = (context) => {
   prefetchVersion(context, (squid) => {
     void context.client.prefetchQuery(newestQuery(context.org.code, String(squid.id)))
     prefetchDomains(context, squid)
   })
-
-// The table is loaded lazily, because it is at the bottom, and its code is larger than that of the rest of the tab.
-const ProcessorsTable = lazyPart(async () => ({
-  default: (await import('../ProcessorsTable.tsx')).ProcessorsTable,
-}))
+  prefetchCode(loadProcessorsTable)
+}
 
 /** The first tab of a version's page (spec 2.9). */
 export default function GeneralTab() {

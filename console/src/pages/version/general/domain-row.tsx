@@ -10,10 +10,13 @@ import { UrlList } from './UrlList.tsx'
 const domainsQuery = (code: string) => q('domains.list', { params: { code } }, { staleTime: 60_000 })
 
 /** Whether domains can serve the version: a playground has no domains, and a domain serves a tag. */
-const canHaveDomains = (squid: Squid, isPlayground: boolean) => !isPlayground && squid.tags.length > 0
+const canHaveDomains = (squid: Pick<Squid, 'tags'>, isPlayground: boolean) => !isPlayground && squid.tags.length > 0
 
 /** Starts to fetch the domains, if they can serve the version. */
-export function prefetchDomains({ client, org }: Pick<PageContext, 'client' | 'org'>, squid: Squid): void {
+export function prefetchDomains(
+  { client, org }: Pick<PageContext, 'client' | 'org'>,
+  squid: Pick<Squid, 'tags'>,
+): void {
   if (canHaveDomains(squid, org.limits.playground)) void client.prefetchQuery(domainsQuery(org.code))
 }
 
