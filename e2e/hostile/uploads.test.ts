@@ -9,7 +9,7 @@ import { addOrg, type Org } from '../support/org.ts'
 import { startInstallation, type Installation, type RoleProcess } from '../support/role-processes.ts'
 import { until } from '../support/until.ts'
 
-/** The limit of an organization's concurrent uploads, as in server/src/modules/deployments/upload-places.ts. */
+/** The limit of an organization's concurrent uploads, as in server/src/modules/deployments/upload-permits.ts. */
 const maxConcurrent = 8
 const maxStoredMb = 3
 

@@ -8,7 +8,7 @@ import type { Locks } from './db/leases.ts'
 import type { DatabaseHosts } from './db/database-hosts.ts'
 import type { ExternalServices } from './config/external-services.ts'
 import type { Jobs } from './jobs/jobs.ts'
-import type { PartStates } from './health/part-states.ts'
+import type { ComponentStates } from './health/component-states.ts'
 import type { Mailer } from './mail/mailer.ts'
 import type { Sealer } from './sealing/sealer.ts'
 
@@ -34,7 +34,7 @@ export type App = {
   /** Resolves the ports of squids. */
   directory: Directory
   /** The state of the roles of this process, for `/readyz` and `/metrics`. Missing in most tests. */
-  partStates?: PartStates
+  componentStates?: ComponentStates
   /** Aborts when the server starts to shut down. Endless responses then end gracefully, so that clients reconnect. */
   draining?: AbortSignal
   /** Allows tests to replace external services with their own servers. */

@@ -152,7 +152,8 @@ async function startWorkerOrStandby(
     }
   }
   const handle = await runActiveOrStandby({ config, log, startWork, onFailure: fail })
-  if (app.partStates) app.partStates.worker = () => ({ state: handle.state(), observationAgeMs: observationAgeMs() })
+  if (app.componentStates)
+    app.componentStates.worker = () => ({ state: handle.state(), observationAgeMs: observationAgeMs() })
   return handle.close
 }
 

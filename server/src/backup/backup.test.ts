@@ -137,7 +137,7 @@ test('existing keys are kept, and the restored server starts with them', async (
   }
 })
 
-test('a backup without the database of logs says so', async () => {
+test('a backup without the database of logs reports that it lacks the logs', async () => {
   const logs = { SHOAL_LOGS_DATABASE_URL: 'postgres://shoal:secret@logs.test/logs' }
   const to = join(folder, 'without-logs.tar')
   const { notes } = await backUp({ ...config, ...logs }, { to, withKeys: false, ...silentOptions() })

@@ -34,7 +34,7 @@ type Restored = {
 
 const previousDataPrefix = 'before-restore-'
 
-/** Whether an entry does not count as data: Shoal's locks and `reachable-at`, `lost+found`, and data moved aside by an earlier restore. */
+/** Whether an entry does not count as data: Shoal's locks and `reachable-at`, `lost+found`, and data that an earlier restore has moved aside. */
 const isIgnored = (name: string) =>
   ['reachable-at', 'lost+found', locksDirName].includes(name) || name.startsWith(previousDataPrefix)
 

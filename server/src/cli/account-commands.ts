@@ -9,7 +9,7 @@ export const accountCommands: Record<string, Command> = {
     options: ['email', 'name'],
     flags: ['password-stdin'],
     summary:
-      'create a user with a confirmed email and a playground; prints a generated password, which the user must change within a week, unless --password-stdin reads one from standard input or asks for it',
+      'create a user with a confirmed email and a playground; prints a generated password, which the user must change within a week, unless --password-stdin reads one from standard input, or prompts for it at a terminal',
   },
   'user reset-password': {
     run: resetUserPassword,

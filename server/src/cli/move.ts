@@ -46,11 +46,12 @@ async function moveOne(app: App, { id, name }: Version, { to, estimate }: { to: 
   if (cost) {
     const rate = `${(cost.bytes / 1e6).toFixed(1)} MB at ${(cost.bytesPerSecond / 1e6).toFixed(1)} MB/s`
     const effect = cost.isHibernated ? 'It is hibernated.' : 'Its processors stop for this time; its api responds.'
-    print(`${name}: about ${(cost.awayMs / 1000).toFixed(1)} s (${rate}). ${effect}`)
+    print(`${name}: about ${(cost.processorDowntimeMs / 1000).toFixed(1)} s (${rate}). ${effect}`)
     if (estimate) return { ...cost }
   }
   if (estimate) return {}
-  const deployment = running ?? (await moveRequests.start(app, id, { to, estimateMs: cost?.awayMs ?? null }))
+  const deployment =
+    running ?? (await moveRequests.start(app, id, { to, estimateMs: cost?.processorDowntimeMs ?? null }))
   if (!deployment) return { server: to }
   if (!running)
     await recordAudit(app.db, {
@@ -61,7 +62,11 @@ async function moveOne(app: App, { id, name }: Version, { to, estimate }: { to: 
     })
   const failure = await moveRequests.follow(app, deployment, (line) => print(`${name}: ${line}`))
   if (failure !== null) throw new Error(failure)
-  return { server: to, deployment: deployment.id, estimatedMs: cost === null ? null : Math.round(cost.awayMs) }
+  return {
+    server: to,
+    deployment: deployment.id,
+    estimatedMs: cost === null ? null : Math.round(cost.processorDowntimeMs),
+  }
 }
 
 async function findVersion(app: App, name: string): Promise<Version> {

@@ -10,7 +10,7 @@ type Terminal = { input: Readable & { isTTY?: boolean }; prompts: Writable }
  * @throws if it is empty, too short or too long, if the two differ, or on Ctrl-C
  */
 export async function readPassword({ input, prompts }: Terminal): Promise<string> {
-  const password = input.isTTY ? await askTwice(input, prompts) : await readOnlyLine(input)
+  const password = input.isTTY ? await promptTwice(input, prompts) : await readOnlyLine(input)
   const { passwordMin, passwordMax } = limits
   if (password.length < passwordMin || password.length > passwordMax)
     throw new Error(`The password must have ${passwordMin} to ${passwordMax} characters.`)
@@ -29,13 +29,13 @@ async function readOnlyLine(input: Readable): Promise<string> {
   return password
 }
 
-async function askTwice(input: Readable, prompts: Writable): Promise<string> {
+async function promptTwice(input: Readable, prompts: Writable): Promise<string> {
   // readline echoes the input to its output, so the output is discarded.
   const terminal = createInterface({ input, output: new PassThrough().resume(), terminal: true })
   const lines = terminal[Symbol.asyncIterator]()
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   terminal.once('SIGINT', () => reject(new Error('Aborted.')))
-  const ask = async (prompt: string) => {
+  const readLine = async (prompt: string) => {
     prompts.write(prompt)
     const line = await Promise.race([lines.next(), aborted])
     prompts.write('\n')
@@ -43,8 +43,8 @@ async function askTwice(input: Readable, prompts: Writable): Promise<string> {
     return line.value
   }
   try {
-    const password = await ask('Password: ')
-    if ((await ask('The same password again: ')) !== password) throw new Error('The two passwords differ.')
+    const password = await readLine('Password: ')
+    if ((await readLine('The same password again: ')) !== password) throw new Error('The two passwords differ.')
     return password
   } finally {
     terminal.close()

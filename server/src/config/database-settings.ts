@@ -52,11 +52,11 @@ export const databaseSettings = {
 
 /** A Postgres server with databases of squids. */
 export type SquidServer = {
-  /** Identifies the server in rows, so that its URL can change. */
+  /** The name by which database rows refer to the server, so that its URL can change. */
   name: string
   /** Without the parameters `shoal_*`. */
   url: string
-  /** New databases go to the server where the weight times the number of databases that still fit is highest. */
+  /** A new database is created on the server with the highest product of its weight and the number of databases that it can still have. */
   weight: number
   /** Maximum number of databases; null: only its connections limit them. */
   maxDatabases: number | null

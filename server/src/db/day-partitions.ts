@@ -6,7 +6,7 @@ const partitionOf = (table: string, day: string) => `${table}_${day.replaceAll('
 
 /**
  * Creates the partition of a day (`2026-01-31`) of a table that is partitioned by time, if it does not exist. Does not block
- * readers and writers of other days, since attaching takes only a weak lock.
+ * readers and writers of other days, since attaching acquires only a weak lock.
  */
 export async function ensureDayPartition(client: ClientBase, table: string, day: string): Promise<void> {
   const parent = escapeIdentifier(table)

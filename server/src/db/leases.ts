@@ -123,7 +123,7 @@ export function runAsLeader(
 ): LeaderHandle {
   const closing = new AbortController()
 
-  /** Waits for the lease on a new connection, then leads until `lead` returns. */
+  /** Waits for the lease on a new connection, then calls `lead` and waits until it returns. */
   const leadOnce = async () => {
     const { client, lost } = await openLeaseConnection(database, `shoal-${name}`)
     const signal = AbortSignal.any([closing.signal, lost])

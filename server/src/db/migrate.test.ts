@@ -34,7 +34,7 @@ function folderWith(name: string, sql: string): string {
   return folder
 }
 
-/** Returns a sorted list of all parts of the schema, except NOT NULL constraints, whose names Postgres generates. */
+/** Returns a sorted list of all objects of the schema, except NOT NULL constraints, whose names Postgres generates. */
 async function describeSchema(pool: pg.Pool): Promise<string[]> {
   const queries = [
     `select 'column', table_name, column_name, data_type, udt_name, is_nullable, column_default, identity_generation
@@ -160,7 +160,7 @@ test('the previous release starts on the database of this release and changes no
   expect(await describeSchema(pool)).toEqual(schema)
 })
 
-test('migrations since the previous release only add, so that the previous release runs on the newer schema', () => {
+test('migrations since the previous release only add objects, so that the previous release runs on the newer schema', () => {
   const removingSql =
     /\bdrop\s+(table|column|view|function|default)|\brename\b|\bset\s+not\s+null|\bset\s+data\s+type|\balter\s+column\s+\S+\s+type\b|\b(truncate|delete\s+from)\b/i
   const names = readdirSync(migrations).filter(

@@ -13,7 +13,7 @@ const initialMigration = '0000_initial.sql'
 
 /**
  * The previous release, and its newest migration. The previous release also runs on the schema of this one, so that an upgrade can be
- * undone: later migrations only add. Releases before it refuse to start on this schema.
+ * undone: later migrations only add objects. Releases before it refuse to start on this schema.
  */
 export const previousRelease = { version: '0.1.0', newestMigration: '0015_fence_of_hosts.sql' } as const
 

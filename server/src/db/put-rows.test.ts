@@ -55,7 +55,7 @@ test('text that was cut within a character does not prevent other rows from bein
   expect((await select(first, second)).map(({ name }) => name).toSorted()).toEqual(['\ufffd', '😀'].toSorted())
 })
 
-test('no rows are no statement, and tens of thousands are several', async () => {
+test('without rows, no statement is executed; for tens of thousands of rows, several statements', async () => {
   await putRows(t.app.db, replicas, [], ['id'])
   const rows = Array.from({ length: 20_000 }, (_, i) => rowOf(randomUUID(), `many-${i}`))
   await putRows(t.app.db, replicas, rows, ['id'])

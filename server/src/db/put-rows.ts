@@ -9,7 +9,7 @@ const storable = (value: unknown) => (typeof value === 'string' ? value.toWellFo
 
 /**
  * Inserts rows that all have the same columns. Rows whose `key` exists are changed: they get the values of `set`, by default all columns.
- * The rows of a statement are one parameter, so that it is as cheap to build for a thousand rows as for one. More rows are several
+ * The rows of a statement are one parameter, so that building it costs the same for a thousand rows as for one. More rows need several
  * statements, so call this in a transaction.
  */
 export async function putRows<T extends PgTable>(

@@ -21,7 +21,7 @@ const backgroundTimeouts: QueryTimeouts = {
   queryMs: Infinity,
 }
 
-/** How long the queries of a request may wait for connections in total; later queries wait for up to half a second each. */
+/** The total time that the queries of a request may wait for connections; after it, each query waits for up to half a second. */
 const requestConnectMs = 2_500
 const store = new AsyncLocalStorage<QueryTimeouts>()
 

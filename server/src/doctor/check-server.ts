@@ -138,7 +138,7 @@ async function checkReady({ port, host, setting }: OwnPort): Promise<CheckResult
     return failed(
       'server',
       `port ${port} (${setting}) is not ready: ${problems.map(([name, state]) => `${name} ${state}`).join('; ')}`,
-      'Correct what is named, or read the log of the server.',
+      'Fix the named problems, or read the log of the server.',
     )
   const version = (parseJson(health?.body ?? '') as HealthPage | null)?.version ?? 'unknown'
   if (version !== shoalVersion())

@@ -55,7 +55,7 @@ async function runCheck({ name, run }: Check, examined: Examined): Promise<Check
   try {
     return await Promise.race([run(examined), timedOut.promise])
   } catch (error) {
-    return [failed(name, `could not be checked: ${reasonOf(error)}`, 'Correct what is named, and check again.')]
+    return [failed(name, `could not be checked: ${reasonOf(error)}`, 'Fix the named problem, and run the check again.')]
   } finally {
     clearTimeout(timer)
   }

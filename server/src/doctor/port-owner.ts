@@ -35,7 +35,7 @@ function readTable(path: string): string[] {
   }
 }
 
-/** Returns the target of a link; an empty string if the file has been closed meanwhile. */
+/** Returns the target of a link; an empty string if the file has been closed in the meantime. */
 function linkOf(path: string): string {
   try {
     return readlinkSync(path)

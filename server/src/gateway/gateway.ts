@@ -27,8 +27,8 @@ export async function createGateway(app: App, limits: HoldingLimits = defaultHol
   const squids = new SquidRoute(app, table, limits)
   const rpc = createRpcRoute(app)
   const portal = createPortalRoute(app)
-  if (app.partStates)
-    app.partStates.gateway = () => ({ routesReadMs: table.msSinceReload(), problem: reports.problem() })
+  if (app.componentStates)
+    app.componentStates.gateway = () => ({ routesReadMs: table.msSinceReload(), problem: reports.problem() })
 
   const handle = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
     const url = collapseSlashes(req.url ?? '/')

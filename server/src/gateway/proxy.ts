@@ -80,22 +80,22 @@ export async function forward(options: ForwardOptions): Promise<Outcome> {
 }
 
 /** Whether a failed request never reached the program, so that any other program can serve it. */
-const wasNotSent = (code: string, body: HeldBody): boolean =>
+const wasNotSent = (code: string, body: BufferedBody): boolean =>
   notSentCodes.has(code) && (body !== streamed || bodyUnreadCodes.has(code))
 
 /** Whether a request that may have reached a program may be sent again after `attempts` attempts. */
-const mayRepeat = ({ req, res }: ForwardOptions, body: HeldBody, attempts: number): boolean =>
+const mayRepeat = ({ req, res }: ForwardOptions, body: BufferedBody, attempts: number): boolean =>
   attempts < maxAttempts && body !== streamed && isSafeToRetry(req, body) && !res.destroyed
 
 /** Marks a body that is streamed and can be sent only once. */
 const streamed = Symbol('streamed')
-type HeldBody = Buffer | null | typeof streamed
+type BufferedBody = Buffer | null | typeof streamed
 
 /**
  * Resolves with the body if it is small and of known length; null if there is none; `streamed` otherwise.
  * Uses events: an async iterator costs more than the rest of forwarding a small query (docs/benchmarks.md).
  */
-function bufferSmallBody(req: IncomingMessage): Promise<HeldBody> {
+function bufferSmallBody(req: IncomingMessage): Promise<BufferedBody> {
   if (req.headers['transfer-encoding'] !== undefined) return Promise.resolve(streamed)
   const length = Number(req.headers['content-length'] ?? 0)
   if (length === 0) return Promise.resolve(null)

@@ -47,7 +47,7 @@ test('a gateway writes only changes, and deletes its rows when it shuts down gra
 })
 
 test('a gateway that cannot write its heartbeat is not ready', async () => {
-  const reports = new RouteReports(bed.t.app, { beatMs: 20, staleMs: 200 })
+  const reports = new RouteReports(bed.t.app, { heartbeatMs: 20, staleMs: 200 })
   await reports.beat()
   expect(reports.problem()).toBeNull()
   await bed.t.app.database.pool.query('alter table gateways rename to unavailable_gateways')

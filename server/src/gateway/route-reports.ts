@@ -5,12 +5,12 @@ import { recordGatewayHeartbeat, deleteGateway, saveGatewayRoutes } from '../mod
 
 /** The interval of heartbeats, and their maximum age. */
 export type ReportIntervals = {
-  beatMs: number
+  heartbeatMs: number
   /** A gateway without a heartbeat for this long is not ready, since updates will soon stop waiting for it. */
   staleMs: number
 }
 
-export const defaultReportIntervals: ReportIntervals = { beatMs: 5_000, staleMs: 10_000 }
+export const defaultReportIntervals: ReportIntervals = { heartbeatMs: 5_000, staleMs: 10_000 }
 
 type ReportsApp = Pick<App, 'config' | 'clock' | 'db' | 'log'>
 
@@ -24,7 +24,7 @@ const retryMs = 1_000
 export class RouteReports {
   readonly id = randomUUID()
   readonly #app: ReportsApp
-  readonly #runBeat: () => Promise<void>
+  readonly #runHeartbeat: () => Promise<void>
   readonly #intervals: ReportIntervals
   /** The generation of each version that this gateway routes to. */
   readonly #generations = new Map<number, number>()
@@ -38,8 +38,8 @@ export class RouteReports {
   constructor(app: ReportsApp, intervals: ReportIntervals = defaultReportIntervals) {
     this.#app = app
     this.#intervals = intervals
-    this.#runBeat = measured(app, 'gateway heartbeat', intervals.beatMs, () => this.#recordBeat())
-    this.#timer = setInterval(() => void this.beat(), intervals.beatMs).unref()
+    this.#runHeartbeat = measured(app, 'gateway heartbeat', intervals.heartbeatMs, () => this.#recordHeartbeat())
+    this.#timer = setInterval(() => void this.beat(), intervals.heartbeatMs).unref()
   }
 
   /** Records that requests are routed to this generation; null when the version no longer exists. */
@@ -59,12 +59,12 @@ export class RouteReports {
 
   /** Writes a heartbeat. Never rejects; `problem` reports failures. */
   async beat(): Promise<void> {
-    await this.#runBeat().catch((error: unknown) => {
+    await this.#runHeartbeat().catch((error: unknown) => {
       if (!this.#isClosed) this.#app.log.warn({ err: error }, 'failed to write the gateway heartbeat')
     })
   }
 
-  async #recordBeat(): Promise<void> {
+  async #recordHeartbeat(): Promise<void> {
     const startedMs = performance.now()
     const isNew = await recordGatewayHeartbeat(this.#app.db, this.id)
     this.#beatAtMs = startedMs

@@ -15,17 +15,17 @@ function frame(size: number, isMasked = false): Buffer {
   return Buffer.concat([Buffer.from([0x82, first | (isMasked ? 0x80 : 0), ...more, ...mask]), Buffer.alloc(size, 7)])
 }
 
-/** Writes `bytes` to a gate in pieces of `pieceSize`, ends it after `endAfter` bytes, and resolves with the forwarded bytes. */
-async function throughGate(bytes: Buffer, pieceSize: number, endAfter: number): Promise<Buffer> {
+/** Writes `bytes` to a gate in chunks of `chunkSize`, ends it after `endAfter` bytes, and resolves with the forwarded bytes. */
+async function forwardThroughGate(bytes: Buffer, chunkSize: number, endAfter: number): Promise<Buffer> {
   const gate = new WebSocketGate()
   const chunks: Buffer[] = []
   gate.on('data', (chunk: Buffer) => chunks.push(chunk))
   const ended = new Promise((done) => gate.once('end', done))
   if (endAfter === 0) gate.endBetweenFrames()
-  for (let offset = 0; offset < bytes.length; offset += pieceSize) {
-    gate.write(bytes.subarray(offset, offset + pieceSize))
+  for (let offset = 0; offset < bytes.length; offset += chunkSize) {
+    gate.write(bytes.subarray(offset, offset + chunkSize))
     await new Promise((done) => setImmediate(done))
-    if (offset + pieceSize >= endAfter) gate.endBetweenFrames()
+    if (offset + chunkSize >= endAfter) gate.endBetweenFrames()
   }
   await ended
   return Buffer.concat(chunks)
@@ -36,10 +36,10 @@ test.each([0, 5, 125, 126, 300, 65_535, 70_000])(
   async (size) => {
     for (const isMasked of [false, true]) {
       const [first, second] = [frame(size, isMasked), frame(9)]
-      for (const pieceSize of [7, 1_000, 1_000_000]) {
-        const midFrame = Math.max(1, Math.min(pieceSize, first.length - 1))
-        const output = await throughGate(Buffer.concat([first, second, second]), pieceSize, midFrame)
-        const frames = pieceSize >= first.length + 2 * second.length ? [first, second, second] : null
+      for (const chunkSize of [7, 1_000, 1_000_000]) {
+        const midFrame = Math.max(1, Math.min(chunkSize, first.length - 1))
+        const output = await forwardThroughGate(Buffer.concat([first, second, second]), chunkSize, midFrame)
+        const frames = chunkSize >= first.length + 2 * second.length ? [first, second, second] : null
         expect(output.subarray(-4)).toEqual(closeFrame)
         const forwardedBytes = output.subarray(0, -4)
         if (frames) expect(forwardedBytes).toEqual(Buffer.concat(frames))
@@ -54,7 +54,7 @@ test.each([0, 5, 125, 126, 300, 65_535, 70_000])(
 )
 
 test('a stream between frames ends immediately, and further data of the squid is dropped', async () => {
-  expect(await throughGate(frame(10), 4, 0)).toEqual(closeFrame)
+  expect(await forwardThroughGate(frame(10), 4, 0)).toEqual(closeFrame)
 })
 
 test('everything is forwarded until the squid ends the stream', async () => {

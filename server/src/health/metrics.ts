@@ -56,7 +56,7 @@ function activeWorker(app: App): Gauge {
     help: '1 if the worker of this process is active, 0 if it is a standby; absent without the worker role.',
     registers: [],
     collect() {
-      const worker = app.partStates?.worker?.()
+      const worker = app.componentStates?.worker?.()
       if (worker) this.set(worker.state.role === 'active' ? 1 : 0)
     },
   })

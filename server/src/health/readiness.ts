@@ -18,7 +18,7 @@ export type Readiness = {
   facts: Record<string, string | number | null | CertificateFact[]>
 }
 
-export type ReadinessApp = Pick<App, 'config' | 'clock' | 'database' | 'databaseHosts' | 'partStates' | 'draining'>
+export type ReadinessApp = Pick<App, 'config' | 'clock' | 'database' | 'databaseHosts' | 'componentStates' | 'draining'>
 
 /** Short enough to respond within two seconds even if a check hangs. */
 const checkTimeoutMs = 1_800
@@ -46,13 +46,13 @@ async function checkNow(app: ReadinessApp): Promise<Readiness> {
     checkLogsDatabase(app.config.SHOAL_LOGS_DATABASE_URL),
     checkSquidsPostgres(app),
   ])
-  const worker = app.partStates?.worker?.()
-  const gateway = app.partStates?.gateway?.()
+  const worker = app.componentStates?.worker?.()
+  const gateway = app.componentStates?.gateway?.()
   const checks: Readiness['checks'] = { database }
   if (worker) checks.worker = workerProblem(worker) ?? 'ok'
   if (gateway)
     checks.gateway = gateway.routesReadMs > maxRoutesAgeMs ? 'cannot read its routes' : (gateway.problem ?? 'ok')
-  const directoryProblem = worker || gateway ? app.partStates?.directory() : null
+  const directoryProblem = worker || gateway ? app.componentStates?.directory() : null
   if (directoryProblem) checks.squids = directoryProblem
   checks.disk = diskProblem(disk) ?? 'ok'
   if (app.draining?.aborted) checks.server = 'is stopping'
@@ -68,7 +68,7 @@ async function checkNow(app: ReadinessApp): Promise<Readiness> {
     facts['lastObservationSecondsAgo'] = toSeconds(worker.observationAgeMs)
   }
   if (gateway) facts['routesReadSecondsAgo'] = toSeconds(gateway.routesReadMs)
-  const certificates = app.partStates?.certificates
+  const certificates = app.componentStates?.certificates
   if (certificates) facts['certificates'] = await withTimeout<CertificateFact[] | null>(certificates(), null)
   return { isReady: Object.values(checks).every((check) => check === 'ok'), checks, facts }
 }
@@ -112,7 +112,7 @@ function diskProblem(disk: Disk | null): string | null {
 function workerProblem({
   state,
   observationAgeMs,
-}: NonNullable<ReturnType<NonNullable<NonNullable<ReadinessApp['partStates']>['worker']>>>) {
+}: NonNullable<ReturnType<NonNullable<NonNullable<ReadinessApp['componentStates']>['worker']>>>) {
   if (state.role === 'standby')
     return state.frozenForMs === null
       ? null

@@ -74,7 +74,7 @@ test('an unknown address below /docs/ has a 404 page, and the console serves all
   expect((await get('/squids')).body).toContain('The console is not built')
 })
 
-test('without a build, the page says how to build it', async () => {
+test('without a build, the page explains how to build the documentation', async () => {
   const get = await serveSite({})
   const { statusCode, body } = await get('/docs/deploy')
   expect([statusCode, body]).toEqual([404, expect.stringContaining('not built')])

@@ -54,8 +54,8 @@ async function responseTo(method: string, path: string, { headers, payload, quer
     ...(payload !== undefined && { payload }),
   })
   const text = response.body.replaceAll(path, '{path}').replaceAll(/"requestId":"[^"]*"/g, '')
-  const { date: _, 'content-length': __, ...answered } = response.headers
-  return { status: response.statusCode, text, headers: answered }
+  const { date: _, 'content-length': __, ...otherHeaders } = response.headers
+  return { status: response.statusCode, text, headers: otherHeaders }
 }
 
 describe.each(operatorEndpoints)('%s is an unknown path for everyone but operators', (_, e) => {

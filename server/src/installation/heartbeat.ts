@@ -55,7 +55,7 @@ export async function readReport(app: App): Promise<ReplicaReport> {
   return {
     version: shoalVersion(),
     roles: [...app.config.SHOAL_ROLES],
-    worker: app.partStates?.worker?.().state.role ?? null,
+    worker: app.componentStates?.worker?.().state.role ?? null,
     problems: Object.entries(checks).flatMap(([name, check]) => (check === 'ok' ? [] : [`${name} ${check}`])),
     loops: loopReports(app),
     statements: slowStatements(app.database.url, maxStatements),

@@ -23,8 +23,8 @@ export async function claimHost({ config, db, runtime }: WorkerApp): Promise<voi
   const host = hostIdOf(config.dataDir)
   const location = `${hostname()}:${config.dataDir}`
   // An embedded Postgres is in the data directory, so its owner may take over the claim, for example after a restore on another host.
-  const isOurs = await putClaim(db, { runtime: runtime.name, host, location }, config.DATABASE_URL === undefined)
-  const claim = isOurs ? null : await selectClaim(db)
+  const isClaimed = await putClaim(db, { runtime: runtime.name, host, location }, config.DATABASE_URL === undefined)
+  const claim = isClaimed ? null : await selectClaim(db)
   if (claim) throw new HostClaimed(claimedMessage(claim))
 }
 
@@ -76,7 +76,7 @@ function hostIdOf(dataDir: string): string {
     const temporary = `${file}.${randomUUID()}`
     writeFileSync(temporary, randomUUID(), { mode: 0o600 })
     try {
-      // Atomic, and fails if another process was faster.
+      // Atomic, and fails if another process has created the file first.
       linkSync(temporary, file)
     } catch (error) {
       if (!existsSync(file)) throw error

@@ -10,7 +10,7 @@ export async function selectMoveMark(db: Db): Promise<MoveMark | null> {
   return mark ?? null
 }
 
-/** Records that the installation of this database is here now. */
+/** Records that the installation is in this database now. */
 export async function markArrived(tx: Db, at: Date): Promise<void> {
   await tx.update(installationMove).set({ state: 'arrived', changedAt: at })
 }

@@ -28,14 +28,14 @@ test('an installation that was never moved, or has arrived, may start', async ()
   await expect(requireNotMoved(database.db)).resolves.toBeUndefined()
 })
 
-test('neither the previous place may start, nor a place to which the move has not ended', async () => {
+test('neither the source of a move may start, nor a target to which the move has not ended', async () => {
   await mark('departed')
   await expect(requireNotMoved(database.db)).rejects.toThrow('was moved to the other place')
   await mark('copied')
   await expect(requireNotMoved(database.db)).rejects.toThrow('from the other place to this database has not ended')
 })
 
-test('a process that runs notices that the installation was moved', async () => {
+test('a running process detects that the installation was moved', async () => {
   const errors: InstallationMoved[] = []
   const stop = watchMoves(database.db, (error) => errors.push(error), 10)
   try {

@@ -12,7 +12,7 @@ export async function requireNotMoved(db: Db): Promise<void> {
   const mark = await selectMoveMark(db)
   if (mark?.state === 'departed')
     throw new InstallationMoved(
-      `This installation was moved to ${mark.other} at ${mark.changedAt.toISOString()}. Start it with the settings of the move. If the command "${shoalCommand()} move-runtime" was interrupted, run it again: it ends the move. To move back, run it with the settings of there, and --to a file with the settings of here.`,
+      `This installation was moved to ${mark.other} at ${mark.changedAt.toISOString()}. Start it with the settings of the move. If the command "${shoalCommand()} move-runtime" was interrupted, run it again: it ends the move. To move it back, run the command with the settings of the moved installation, and --to a file with the settings of this one.`,
     )
   if (mark?.state === 'copied')
     throw new InstallationMoved(
@@ -23,13 +23,13 @@ export async function requireNotMoved(db: Db): Promise<void> {
 const watchMs = 5_000
 
 /**
- * Calls `onMoved` once if the installation is moved while this process runs, such as when the process has started at the same moment.
+ * Calls `onMoved` once if the installation is moved while this process runs, for example because the process started during the move.
  * Returns a function that stops watching.
  */
 export function watchMoves(db: Db, onMoved: (error: InstallationMoved) => void, everyMs = watchMs): () => void {
   const check = () =>
     requireNotMoved(db).catch((error: unknown) => {
-      // While the database is unavailable, the installation is assumed to be here.
+      // While the database is unavailable, the installation is assumed not to have moved.
       if (!(error instanceof InstallationMoved)) return
       clearInterval(timer)
       onMoved(error)

@@ -1,4 +1,4 @@
 import { hostname } from 'node:os'
 
-/** What operators call this process: `host/pid`. */
+/** The name of this process for operators: `host/pid`. */
 export const replicaName = `${hostname()}/${process.pid}`

@@ -44,7 +44,7 @@ export type MoveDetails = {
 /**
  * The last move of the installation to or from another database of the control plane (`shoal move-runtime`), in a single row. The state is that
  * of the database with the row: `departed`: its servers refuse to start, because the installation is in another database; `copied`: they
- * refuse to start, because the move to it has not ended; `arrived`: the installation is here.
+ * refuse to start, because the move to it has not ended; `arrived`: the installation is in this database.
  */
 export const installationMove = pgTable(
   'installation_move',

@@ -6,7 +6,7 @@ import { installationMoves } from '../modules/deployments/index.ts'
 const everyMs = 1_000
 
 /**
- * After the installation has arrived from another place, waits until all restarted versions run, and logs how long they were away. Ends
+ * After a move of the installation, waits until all restarted versions run, and logs how long they were down. Ends
  * immediately otherwise. The returned function stops it.
  */
 export function startArrivalReport(app: Pick<App, 'db' | 'log' | 'clock'>): { close: () => Promise<void> } {
@@ -18,10 +18,10 @@ export function startArrivalReport(app: Pick<App, 'db' | 'log' | 'clock'>): { cl
     const { all, unfinished, failed } = await installationMoves.countRestarts(app.db, mark.id)
     const now = app.clock.now()
     if (unfinished > 0 || !(await markResumed(app.db, now))) return
-    const awaySeconds = Math.round((now.getTime() - mark.stoppedAt.getTime()) / 100) / 10
+    const downSeconds = Math.round((now.getTime() - mark.stoppedAt.getTime()) / 100) / 10
     app.log.info(
-      { versions: all, failed, awaySeconds },
-      `The move from ${mark.other} has ended: ${all - failed} of ${all} versions run again, ${awaySeconds} s after their programs were stopped.${failed > 0 ? ' The deployments of the others show why they do not start.' : ''}`,
+      { versions: all, failed, downSeconds },
+      `The move from ${mark.other} has ended: ${all - failed} of ${all} versions run again, ${downSeconds} s after their programs were stopped.${failed > 0 ? ' The deployments of the others show why they do not start.' : ''}`,
     )
   })
   return {

@@ -82,23 +82,23 @@ export async function copyInstallation(
     images: copies.images,
   }
   const mark = { id: copies.moveId, details, stoppedAt: copies.stoppedAt }
-  await writeMark(to, { ...mark, state: 'copied', other: source.place })
+  await writeMark(to, { ...mark, state: 'copied', other: source.location })
   await to.query('commit')
   await to.query('analyze')
-  step('Marking the previous place')
+  step('Marking the source')
   // A broken connection has released its locks.
   for (const check of checks) await check()
   await copies.beforeDeparture()
   signal.throwIfAborted()
-  await writeMark(from, { ...mark, state: 'departed', other: target.place })
+  await writeMark(from, { ...mark, state: 'departed', other: target.location })
   await from.query('commit')
   // Only now may sessions of programs continue, which the next step ends.
   return { details, tables: controlPlane.tables, rows: rows + controlPlane.rows, databases: copied.length }
 }
 
 /**
- * Ends a move whose source is marked as `departed`: closes the copied databases in the source, and makes the target the place of the
- * installation, with its programs started by the next worker. May be repeated.
+ * Ends a move whose source is marked as `departed`: closes the copied databases in the source, and makes the target
+ * the installation, whose next worker starts the programs. May be repeated.
  */
 export async function finishMove(
   source: Side,
@@ -108,7 +108,7 @@ export async function finishMove(
   step: (what: string) => void,
 ): Promise<{ versions: number }> {
   const { details } = move
-  step('Closing the databases in the previous place')
+  step('Closing the databases of the source')
   const copied = new Set(details.copied)
   for (const row of await servers.copies.list(app.db)) if (copied.has(row.squidId)) await servers.copies.close(app, row)
   step('Arriving')
@@ -122,9 +122,9 @@ export async function finishMove(
   const versions = await targetApp.db.transaction(async (tx) => {
     // An earlier attempt may have ended after this transaction.
     if ((await selectMoveMark(tx))?.state === 'arrived') return 0
-    await servers.copies.arrive(targetApp, tx, (row) => details.servers[row.squidId] ?? row.server)
-    const started = await installationMoves.arrive(tx, at, { id: move.id, images: details.images })
-    await recordAudit(tx, { at, action: 'cli.moveRuntime', subject: target.place, after: { from: source.place } })
+    await servers.copies.saveServers(targetApp, tx, (row) => details.servers[row.squidId] ?? row.server)
+    const started = await installationMoves.enqueueRestarts(tx, at, { id: move.id, images: details.images })
+    await recordAudit(tx, { at, action: 'cli.moveRuntime', subject: target.location, after: { from: source.location } })
     await markArrived(tx, at)
     return started
   })

@@ -4,7 +4,7 @@ import type { Side } from './side.ts'
 
 type UsedImage = Awaited<ReturnType<typeof installationMoves.listUsedImages>>[number]
 
-/** Images to push, and names that change without a transfer. `missing`: images that the target would not have, for `reason`. */
+/** Images to push, and images that only get another name. `missing`: images that the target would not have, for `reason`. */
 export type ImagePlan = {
   pushed: UsedImage[]
   renamed: Record<string, string>
@@ -16,7 +16,7 @@ export type ImagePlan = {
 export async function planImages(source: Side, target: Side, used: UsedImage[]): Promise<ImagePlan> {
   const plan: ImagePlan = { pushed: [], renamed: {}, missing: [], reason: '' }
   const runtimes = [source.config.SHOAL_RUNTIME, target.config.SHOAL_RUNTIME]
-  // Simulated images exist nowhere.
+  // Simulated images have no files.
   if (runtimes.includes('sim') || used.length === 0) return plan
   const [from, to] = runtimes
   if (from === 'kubernetes' && to === 'kubernetes') {

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
 
-/** The name of all connections of this process, by which it tells them from those of other processes. */
+/** The name of all connections of this process, by which it distinguishes them from those of other processes. */
 const ownName = `shoal move ${randomUUID()}`
 
 /** Returns the URL with the name of this process' connections instead of its own name. */

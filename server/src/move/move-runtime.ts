@@ -27,7 +27,7 @@ type MoveOptions = {
 /**
  * Moves the installation to the settings in the file `to`: its control plane with all rows, the databases of squids, and their images. Servers
  * of both settings must be stopped. A move that fails or is interrupted before its last step leaves the installation where it is; the same
- * command then begins again, or ends a move that was interrupted in its last step. With `dryRun`, only checks and estimates; with `pushImages`,
+ * command then starts the move again, or ends a move that was interrupted in its last step. With `dryRun`, only checks and estimates; with `pushImages`,
  * then pushes images, so that the move takes less time. Both work while a server runs.
  * @throws Error with everything that prevents the move
  */
@@ -75,14 +75,14 @@ async function move(source: Side, target: Side, options: MoveOptions): Promise<R
         unfinished: 'The move was interrupted in its last step. The same command without other options ends it.',
       }
     const { versions } = await finishMove(source, target, app, { id, details }, progress.step)
-    return { moved: target.place, versions, notes: notesOf(source) }
+    return { moved: target.location, versions, notes: notesOf(source) }
   }
   await requireNotMoved(source.database.db)
   checkTarget(states)
   const startedMs = performance.now()
   progress.step('Checking both places')
   const plan = await makePlan(source, target, options.force)
-  const summary = { from: source.place, to: target.place, ...(await summarize(app, plan)) }
+  const summary = { from: source.location, to: target.location, ...(await summarize(app, plan)) }
   for (const line of describe(summary)) progress.step(line)
   if (plan.refusals.length > 0)
     throw new Error(
@@ -93,7 +93,7 @@ async function move(source: Side, target: Side, options: MoveOptions): Promise<R
   if (options.pushImages && source.config.registry)
     return {
       pushed: 0,
-      notes: ['Workers with the present settings push images themselves, because SHOAL_REGISTRY is set.'],
+      notes: ['Workers with the current settings push images themselves, because SHOAL_REGISTRY is set.'],
     }
   if (plan.images.pushed.length > 0) progress.step(`Pushing ${plan.images.pushed.length} images to the registry`)
   const images = await moveImages(source, target, plan.images, {
@@ -130,7 +130,7 @@ async function move(source: Side, target: Side, options: MoveOptions): Promise<R
   const { versions } = await finishMove(source, target, app, { id: moveId, details }, progress.step)
   const secondsFrom = (ms: number) => Math.round((performance.now() - ms) / 100) / 10
   return {
-    moved: target.place,
+    moved: target.location,
     ...copied,
     bytes,
     versions,
@@ -141,13 +141,13 @@ async function move(source: Side, target: Side, options: MoveOptions): Promise<R
 }
 
 const interruptedText =
-  'Interrupted while programs of squids were stopped or copied. Start the server with its present settings: it starts the programs again. If it says that the installation was moved, run this command again instead.'
+  'Interrupted while programs of squids were stopped or copied. Start the server with its current settings: it starts the programs again. If it reports that the installation was moved, run this command again instead.'
 
 const nameOf = ({ database }: Side): string => new URL(database.url).pathname
 
 const notesOf = (source: Side): string[] => [
-  'Start the server with the settings of the target. Its worker starts all versions again, and its log shows when they run and how long they were away.',
-  `${source.place} still has its data, and refuses to start. Delete it when you no longer need it.`,
+  'Start the server with the settings of the target. Its worker starts all versions again, and its log shows when they run and how long they were down.',
+  `${source.location} still has its data, and refuses to start. Delete it when you no longer need it.`,
 ]
 
 type Summary = {
@@ -200,6 +200,6 @@ function describe(summary: Summary): string[] {
     `From ${summary.from}`,
     `To ${summary.to}`,
     `Control plane ${megabytes(summary.controlPlaneBytes)}; ${summary.databases} databases of squids with ${megabytes(summary.databaseBytes)} to copy${stay}; ${summary.imagesToPush} images to push`,
-    `${summary.runningVersions} versions run; they will be away for about ${summary.estimatedSeconds} s, until you start the server`,
+    `${summary.runningVersions} versions run; they will be down for about ${summary.estimatedSeconds} s, until you start the server`,
   ]
 }

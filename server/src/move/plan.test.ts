@@ -37,7 +37,7 @@ function side(database: Database, hosts: Partial<DatabaseHost>[], change: Partia
     log: t.app.log,
     database,
     hosts: hosts.map((host) => ({ name: 'main', cluster: second.cluster, weight: 1, maxDatabases: null, ...host })),
-    place: 'a place',
+    location: 'a location',
     close: () => Promise.resolve(),
   }
 }

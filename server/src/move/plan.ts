@@ -9,7 +9,7 @@ import { createSealer } from '../sealing/sealer.ts'
 import { shoalCommand } from '../version.ts'
 import { planImages, type ImagePlan } from './images.ts'
 import { readRights, readSize } from './move-state-store.ts'
-import { jointHosts, targetName, type Side } from './side.ts'
+import { hostsOfBothSides, targetName, type Side } from './side.ts'
 
 type DatabaseRow = Awaited<ReturnType<typeof servers.copies.list>>[number]
 
@@ -25,11 +25,11 @@ export type MovePlan = {
   refusals: string[]
 }
 
-/** The parts of an app that functions of modules need, for both sides. */
+/** The fields of an app that functions of modules need, for both sides. */
 export const appOf = (source: Side, target: Side) => ({
   db: source.database.db,
   database: source.database,
-  databaseHosts: jointHosts(source, target),
+  databaseHosts: hostsOfBothSides(source, target),
   sealer: createSealer({
     ring: openKeyRing({ keys: source.config.SHOAL_SECRETS_KEY, dataDir: source.config.dataDir }),
   }),
@@ -50,7 +50,7 @@ export async function makePlan(source: Side, target: Side, allowsMissingImages: 
   const inProgress = await installationMoves.listInProgress(app.db)
   if (inProgress.length > 0)
     refusals.push(
-      `These deployments have not ended: ${listNames(inProgress)}. Start the server with its present settings, wait until they have ended, and stop it.`,
+      `These deployments have not ended: ${listNames(inProgress)}. Start the server with its current settings, wait until they have ended, and stop it.`,
     )
   const running = await installationMoves.listRunning(app.db)
   if (running.some(({ usesHasura }) => usesHasura) && !target.config.hasura)
@@ -93,7 +93,7 @@ async function planDatabases(
     const isCopied = !same.includes(to)
     if (isCopied) {
       copiedTo.add(to)
-      // The worker of the target drops databases that its rows place on another server.
+      // The worker of the target drops databases that are on another server according to its rows.
       if (same.length > 0)
         refusals.push(
           `${row.database} would be copied from "${row.server}" to "${to}", and then dropped from "${row.server}", because the target lists this server, too, as ${same.map((name) => `"${name}"`).join(' and ')}. Give it shoal_name=${row.server} there, so that the database stays where it is, or do not list it.`,

@@ -11,7 +11,7 @@ beforeEach(async () => {
 })
 afterEach(() => database?.close())
 
-const side = () => ({ database, place: 'the source' })
+const side = () => ({ database, location: 'the source' })
 const withParameter = (name: string, value: string): string => {
   const url = new URL(database.url)
   url.searchParams.set(name, value)

@@ -3,13 +3,13 @@ import { connectForMove, otherClients } from './move-client-store.ts'
 import { readSideState, type SideState } from './move-state-store.ts'
 import type { Side } from './side.ts'
 
-/** The time in which Postgres notices that processes have ended, such as an earlier attempt that was killed. */
+/** The time in which Postgres detects that processes have ended, such as an earlier attempt that was killed. */
 const waitMs = 5_000
 const pollMs = 100
 
 /** @throws Error while another process, such as a server, which may run on another host, uses the database */
 export async function requireUnused(
-  { database, place }: Pick<Side, 'database' | 'place'>,
+  { database, location }: Pick<Side, 'database' | 'location'>,
   limitMs = waitMs,
 ): Promise<void> {
   const client = await connectForMove(database.url)
@@ -20,7 +20,7 @@ export async function requireUnused(
       if (clients.length === 0) return
       if (performance.now() > deadline)
         throw new Error(
-          `A server or another program uses ${place}: it has the connections ${clients.join(', ')}. Stop all processes with these settings, and run this command again.`,
+          `A server or another program uses ${location}: it has the connections ${clients.join(', ')}. Stop all processes with these settings, and run this command again.`,
         )
       await delay(pollMs)
     }

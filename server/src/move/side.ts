@@ -18,7 +18,7 @@ export type Side = {
   /** The Postgres servers of squids. */
   hosts: readonly DatabaseHost[]
   /** The runtime and the address of the database, without credentials, as text for the operator. */
-  place: string
+  location: string
   /** `stop`: stops the embedded Postgres even if a server had left it running. */
   close: (postgres: 'as-found' | 'stop') => Promise<void>
 }
@@ -41,7 +41,7 @@ export async function openSide(config: Config): Promise<Side> {
     log,
     database,
     hosts,
-    place: placeOf(config, postgres.url),
+    location: describeLocation(config, postgres.url),
     close: async (mode) => {
       await Promise.all(servers.map(({ cluster }) => cluster.close()))
       await database.close()
@@ -50,7 +50,7 @@ export async function openSide(config: Config): Promise<Side> {
   }
 }
 
-function placeOf(config: Config, databaseUrl: string): string {
+function describeLocation(config: Config, databaseUrl: string): string {
   const { hostname: host, port, pathname } = new URL(databaseUrl)
   const database =
     config.DATABASE_URL === undefined
@@ -59,9 +59,9 @@ function placeOf(config: Config, databaseUrl: string): string {
   return `${database} (SHOAL_RUNTIME=${config.SHOAL_RUNTIME})`
 }
 
-/** The name of a server of the target in `jointHosts`, since both sides may have a server of the same name. */
+/** The name of a server of the target in `hostsOfBothSides`, since both sides may have a server of the same name. */
 export const targetName = (server: string): string => `to:${server}`
 
 /** Returns the servers of both sides: those of the source by their names, those of the target by `targetName`. */
-export const jointHosts = (source: Side, target: Side): DatabaseHosts =>
+export const hostsOfBothSides = (source: Side, target: Side): DatabaseHosts =>
   createDatabaseHosts([...source.hosts, ...target.hosts.map((host) => ({ ...host, name: targetName(host.name) }))])

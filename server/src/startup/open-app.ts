@@ -13,7 +13,7 @@ import { migrate } from '../db/migrate.ts'
 import type { InstallationLock } from '../installation/installation-lock.ts'
 import { requireNotMoved } from '../installation/move-mark.ts'
 import { startJobs } from '../jobs/jobs.ts'
-import { noPartStates } from '../health/part-states.ts'
+import { noComponentStates } from '../health/component-states.ts'
 import { sendableJobs } from './sendable-jobs.ts'
 import { openLogsDatabase, requireLogsDatabase } from '../modules/logs/index.ts'
 import { installationPrefix, servers } from '../modules/databases/index.ts'
@@ -110,7 +110,7 @@ export async function openApp(config: Config, server?: ServerProcess): Promise<O
     uploadLocks,
     outboxKey: newOutboxKey(config),
     directory: squids.directory,
-    partStates: { ...noPartStates(), directory: () => squids.directory.problem?.() ?? null },
+    componentStates: { ...noComponentStates(), directory: () => squids.directory.problem?.() ?? null },
     ...(server ? { draining: server.draining } : {}),
   }
   const app: App = { ...appWithoutMailer, mailer: createMailer(appWithoutMailer) }

@@ -102,7 +102,7 @@ test.each([
   'if the Postgres of squids does not start because $cause, the server starts, and then starts it at the same address',
   async ({ isNew, breakIt }) => {
     if (!isNew) await (await openApp(config)).close('stop')
-    const mend = breakIt()
+    const repair = breakIt()
     // A command works, too.
     const command = await openApp(config)
     await command.close('stop')
@@ -112,7 +112,7 @@ test.each([
       expect((await app.database.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
       await expect(cluster.pool.query('select 1')).rejects.toThrow('The database is unavailable')
       expect(await readiness(app)).toMatchObject({ isReady: true, facts: { squidsPostgres: 'does not respond' } })
-      mend()
+      repair()
       await expect
         .poll(() => cluster.pool.query('select 1 as one').catch(() => null))
         .toMatchObject({ rows: [{ one: 1 }] })

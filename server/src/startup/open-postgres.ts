@@ -73,8 +73,8 @@ export type OpenPostgres = {
 
 /**
  * Starts or adopts the embedded clusters, and restarts them if they crash while a server runs. If the cluster of squids does not start,
- * the server tries again until it does. Moves the databases of squids to their
- * own cluster if an earlier version of Shoal created them in the cluster of the control plane.
+ * the server tries to start it again until it succeeds. Moves the databases of squids to their own cluster if an earlier version of Shoal
+ * created them in the cluster of the control plane.
  * @throws InstallationInUse if the earlier version is still running; PostgresStartError if the Postgres of the control plane does not start
  */
 export async function openPostgres(
@@ -169,7 +169,7 @@ async function splitIfNeeded(
   })
 }
 
-/** Starts a cluster. That of squids may fail to start: the result then has the address at which `watchEmbeddedPostgres` starts it later. */
+/** Starts a cluster. If the cluster of squids fails to start, returns the address at which `watchEmbeddedPostgres` will start it later. */
 async function startOrDescribe(
   options: EmbeddedPostgresOptions,
 ): Promise<{ postgres: EmbeddedPostgres; notStarted?: NonNullable<WatchOptions['notStarted']> }> {

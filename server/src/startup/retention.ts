@@ -9,7 +9,7 @@ import { deleteDeploymentsBefore } from '../modules/deployments/index.ts'
 import { deletePortalUsageBefore } from '../modules/portal/index.ts'
 import { deleteRpcUsageBefore } from '../modules/rpc/index.ts'
 import {
-  deleteHeldSlugsBefore,
+  deleteReservedSlugsBefore,
   deleteIncidentsResolvedBefore,
   deleteStatusDaysBefore,
 } from '../modules/statuspage/index.ts'
@@ -27,7 +27,7 @@ const listRetentions = ({ config }: Pick<App, 'config'>): Retention[] => [
   { rows: 'Portal usage', keptDays: config.SHOAL_USAGE_DAYS, deleteBefore: deletePortalUsageBefore },
   { rows: 'days of status pages', keptDays: statusPageLimits.days + 1, deleteBefore: deleteStatusDaysBefore },
   { rows: 'incidents', keptDays: statusPageLimits.days + 1, deleteBefore: deleteIncidentsResolvedBefore },
-  { rows: 'held addresses of status pages', keptDays: 0, deleteBefore: deleteHeldSlugsBefore },
+  { rows: 'reserved addresses of status pages', keptDays: 0, deleteBefore: deleteReservedSlugsBefore },
 ]
 
 export const retentionJobs = (app: App): Job<never>[] => [

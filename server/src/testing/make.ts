@@ -31,7 +31,7 @@ export function createFactories(app: App) {
       password?: string
       emailVerified?: boolean
       /** Whether the user has not accepted the terms yet. Default: false. */
-      isNewcomer?: boolean
+      isNew?: boolean
     } = {},
   ): Promise<TestUser> => {
     const created = await createUser(app, {
@@ -39,7 +39,7 @@ export function createFactories(app: App) {
       fullName: options.fullName ?? 'Ada Lovelace',
       password: options.password ?? null,
       emailVerified: options.emailVerified ?? true,
-      policyAccepted: !options.isNewcomer,
+      policyAccepted: !options.isNew,
     })
     const session = await startSession(app, app.db, created.id, { userAgent: 'tests', ip: '127.0.0.1' })
     return {

@@ -41,7 +41,8 @@ export async function openTlsPorts(config: Config): Promise<TlsPorts | null> {
     start: async (app, roles) => {
       const files = tls.source.kind === 'files' ? await openCertificateFiles(app, tls.source) : null
       const certificates = files ?? openOrderedCertificates(app)
-      if (app.partStates && tls.source.kind === 'acme') app.partStates.certificates = () => ownCertificates(app)
+      if (app.componentStates && tls.source.kind === 'acme')
+        app.componentStates.certificates = () => ownCertificates(app)
       const isServed = (name: string) =>
         name === tls.consoleName ||
         (files ? files.covers(name) : tls.ownNames.includes(name)) ||

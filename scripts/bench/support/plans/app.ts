@@ -10,7 +10,7 @@ import { connect } from '../../../../server/src/db/database.ts'
 import { singleHost } from '../../../../server/src/db/database-hosts.ts'
 import { lockSpaces, openLocks } from '../../../../server/src/db/leases.ts'
 import { migrate } from '../../../../server/src/db/migrate.ts'
-import { noPartStates } from '../../../../server/src/health/part-states.ts'
+import { noComponentStates } from '../../../../server/src/health/component-states.ts'
 import { startJobs } from '../../../../server/src/jobs/jobs.ts'
 import { createMailer } from '../../../../server/src/mail/index.ts'
 import { installationPrefix } from '../../../../server/src/modules/databases/index.ts'
@@ -69,7 +69,7 @@ export async function openBenchApp(
     directory: refusingFilledVersions(runtime.directory, filledVersions),
     runtime,
     builder,
-    partStates: noPartStates(),
+    componentStates: noComponentStates(),
     outboxKey: null,
   }
   const close = async () => {

@@ -112,7 +112,7 @@ const neverCalled: Record<string, string[]> = {
     'modules/databases/move/copy-store.ts#beginLoading',
     'modules/databases/move/copy-store.ts#beginReading',
     'modules/databases/move/copy-store.ts#commit',
-    'modules/databases/move/copy-store.ts#holdSnapshot',
+    'modules/databases/move/copy-store.ts#lockAndExportSnapshot',
     'modules/databases/move/copy-store.ts#isSameServer',
     'modules/databases/move/copy-store.ts#listCopiedTables',
     'modules/databases/move/definitions-store.ts#columnsOf',

@@ -4,7 +4,7 @@ import { unknownToken, type RpcRejection } from './accounts.ts'
 import { Admission, type Caller } from './admission.ts'
 import type { ChainService } from './chain-service.ts'
 import { readText, sendBatch, sendError, sendNoContent, sendOutcome, sendPreflight, versionOf } from './http.ts'
-import { codes, isFault, parseCalls, type Call, type Fault, type Outcome } from './json-rpc.ts'
+import { codes, isInvalidCall, parseCalls, type Call, type InvalidCall, type Outcome } from './json-rpc.ts'
 import { openServices, type Services } from './services.ts'
 import type { SocketLimits } from './sockets/limits.ts'
 import type { SocketCounts } from './sockets/metrics.ts'
@@ -110,8 +110,13 @@ export class RpcRoute {
     return { service, caller: { account, chain, version: versionOf(req) } }
   }
 
-  async #executeCall(res: ServerResponse, { service, caller }: AdmittedRequest, call: Call | Fault): Promise<void> {
-    if (isFault(call)) return sendError(res, call.error.code === codes.limitExceeded ? 413 : 400, call.id, call.error)
+  async #executeCall(
+    res: ServerResponse,
+    { service, caller }: AdmittedRequest,
+    call: Call | InvalidCall,
+  ): Promise<void> {
+    if (isInvalidCall(call))
+      return sendError(res, call.error.code === codes.limitExceeded ? 413 : 400, call.id, call.error)
     const result = service.execute(call)
     // Awaiting a value that is already available would delay cached responses by a microtask.
     const outcome = result instanceof Promise ? await result : result
@@ -123,9 +128,9 @@ export class RpcRoute {
   async #executeBatch(
     res: ServerResponse,
     { service, caller }: AdmittedRequest,
-    parsed: readonly (Call | Fault)[],
+    parsed: readonly (Call | InvalidCall)[],
   ): Promise<void> {
-    const calls = parsed.filter((c): c is Call => !isFault(c))
+    const calls = parsed.filter((c): c is Call => !isInvalidCall(c))
     const outcomes = await service.executeAll(calls)
     const responses: { id: string; outcome: Outcome }[] = []
     for (const [i, call] of calls.entries()) {
@@ -134,9 +139,9 @@ export class RpcRoute {
       this.#admission.count(caller, call, outcome)
       if (call.id !== null) responses.push({ id: call.id, outcome })
     }
-    for (const fault of parsed)
-      if (isFault(fault))
-        responses.push({ id: fault.id, outcome: { kind: 'error', error: fault.error, isFromGateway: true } })
+    for (const invalid of parsed)
+      if (isInvalidCall(invalid))
+        responses.push({ id: invalid.id, outcome: { kind: 'error', error: invalid.error, isFromGateway: true } })
     if (responses.length === 0) return sendNoContent(res)
     // Clients retry on 503, which they should not do if any call of the batch was executed.
     await sendBatch(res, outcomes.length > 0 && outcomes.every(isUnavailable) ? 503 : 200, responses)

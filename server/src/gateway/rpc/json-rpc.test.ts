@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { isFault, parseCalls } from './json-rpc.ts'
+import { isInvalidCall, parseCalls } from './json-rpc.ts'
 
 const id = fc.oneof(fc.integer(), fc.string(), fc.constant(null))
 
-test('each element of a batch is parsed as a call with its id, or becomes a fault with that id', () => {
+test('each element of a batch is parsed as a call with its id, or becomes an `InvalidCall` with that id', () => {
   const element = fc.oneof(
     fc.record({
       jsonrpc: fc.constant('2.0'),
@@ -21,9 +21,9 @@ test('each element of a batch is parsed as a call with its id, or becomes a faul
       expect(calls).toHaveLength(elements.length)
       for (const [i, parsed] of calls.entries()) {
         const sent = elements[i] as { id?: unknown; method?: string } | null
-        const body = isFault(parsed) ? [JSON.parse(parsed.id)] : [parsed.method, parsed.id]
+        const body = isInvalidCall(parsed) ? [JSON.parse(parsed.id)] : [parsed.method, parsed.id]
         const idText = sent?.id === undefined ? null : JSON.stringify(sent.id)
-        expect(body).toEqual(isFault(parsed) ? [idOf(sent)] : [sent?.method, idText])
+        expect(body).toEqual(isInvalidCall(parsed) ? [idOf(sent)] : [sent?.method, idText])
       }
     }),
   )

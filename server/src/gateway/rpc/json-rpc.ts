@@ -6,7 +6,7 @@ export type RpcError = { code: number; message: string; data?: unknown }
 /** A valid call. `id` is JSON text; null for a notification, which gets no response. */
 export type Call = { id: string | null; method: string; params: unknown }
 /** An invalid call. `id` is JSON text, `null` if the call has no valid id. */
-export type Fault = { id: string; error: RpcError }
+export type InvalidCall = { id: string; error: RpcError }
 
 /** Outcome of a call. `json` and `chunks` contain the JSON of the result as the node wrote it. */
 export type Outcome =
@@ -40,42 +40,42 @@ export const gatewayError = (code: number, message: string): Outcome => ({
 })
 
 /** The calls of one body, in their order. */
-export type Parsed = { isBatch: boolean; calls: (Call | Fault)[] }
+export type Parsed = { isBatch: boolean; calls: (Call | InvalidCall)[] }
 
 /** Whether an element of a body is not a valid call. */
-export const isFault = (call: Call | Fault): call is Fault => 'error' in call
+export const isInvalidCall = (call: Call | InvalidCall): call is InvalidCall => 'error' in call
 
-/** Parses a body of one call or a batch. Never throws: an invalid call becomes a fault with the call's id, if it has one. */
+/** Parses a body of one call or a batch. Never throws: an element that is not a valid call becomes an `InvalidCall`. */
 export function parseCalls(body: string, maxBatch: number): Parsed {
   let json: unknown
   try {
     json = JSON.parse(body)
   } catch {
-    return single(fault('null', codes.parseError, 'Parse error: the body is not JSON'))
+    return single(invalidCall('null', codes.parseError, 'Parse error: the body is not JSON'))
   }
   if (!Array.isArray(json)) return single(parseCall(json))
-  if (json.length === 0) return single(fault('null', codes.invalidRequest, 'Invalid request: an empty batch'))
+  if (json.length === 0) return single(invalidCall('null', codes.invalidRequest, 'Invalid request: an empty batch'))
   if (json.length > maxBatch)
     return single(
-      fault('null', codes.limitExceeded, `A batch may contain at most ${maxBatch} calls, not ${json.length}`),
+      invalidCall('null', codes.limitExceeded, `A batch may contain at most ${maxBatch} calls, not ${json.length}`),
     )
   return { isBatch: true, calls: json.map(parseCall) }
 }
 
-const single = (call: Call | Fault): Parsed => ({ isBatch: false, calls: [call] })
-const fault = (id: string, code: number, message: string): Fault => ({ id, error: { code, message } })
+const single = (call: Call | InvalidCall): Parsed => ({ isBatch: false, calls: [call] })
+const invalidCall = (id: string, code: number, message: string): InvalidCall => ({ id, error: { code, message } })
 
-function parseCall(value: unknown): Call | Fault {
+function parseCall(value: unknown): Call | InvalidCall {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return fault('null', codes.invalidRequest, 'Invalid request: a call is an object')
+    return invalidCall('null', codes.invalidRequest, 'Invalid request: a call is an object')
   const { id, method, params } = value as Record<string, unknown>
   if (id !== undefined && id !== null && typeof id !== 'string' && typeof id !== 'number')
-    return fault('null', codes.invalidRequest, 'Invalid request: id must be a string or a number')
+    return invalidCall('null', codes.invalidRequest, 'Invalid request: id must be a string or a number')
   const idText = id === undefined ? null : JSON.stringify(id)
   if (typeof method !== 'string' || !/^[\w.:/-]{1,100}$/.test(method))
-    return fault(idText ?? 'null', codes.invalidRequest, 'Invalid request: method must be a name')
+    return invalidCall(idText ?? 'null', codes.invalidRequest, 'Invalid request: method must be a name')
   if (params !== undefined && (typeof params !== 'object' || params === null))
-    return fault(idText ?? 'null', codes.invalidRequest, 'Invalid request: params must be an array or an object')
+    return invalidCall(idText ?? 'null', codes.invalidRequest, 'Invalid request: params must be an array or an object')
   return { id: idText, method, params: params ?? [] }
 }
 

@@ -2,7 +2,7 @@ import type { AlertEvent, AlertMute, AlertSquid } from '@shoal/contract'
 import type { EventRow } from './event-store.ts'
 import type { MuteRow } from './mute-store.ts'
 
-/** Returns an alert as the API does. `existing`: the ids of the versions that still exist. */
+/** Returns the API representation of an alert. `existing`: the ids of the versions that still exist. */
 export const presentEvent = (row: EventRow, existing: ReadonlySet<number>): AlertEvent => ({
   id: row.id,
   severity: row.severity,
@@ -24,7 +24,7 @@ export function presentSubject(row: EventRow, existing: ReadonlySet<number>) {
   }
 }
 
-/** Returns a mute as the API does. */
+/** Returns the API representation of a mute. */
 export const presentMute = (row: MuteRow): AlertMute => ({
   id: row.id,
   kind: row.kind,

@@ -2,14 +2,14 @@ import type { App } from '../../app.ts'
 import { every } from '../../db/every.ts'
 import { measured } from '../../health/loops.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
-import type { Limits } from '../observing/index.ts'
+import type { Thresholds } from '../observing/index.ts'
 import { listAllOpenAlerts } from './event-store.ts'
 import { listAllMutes } from './mute-store.ts'
 import { applyTransition, notifyUnmuted } from './rules/apply.ts'
 import { evaluateAlerts, emptyState } from './rules/evaluate.ts'
 import { createFactsReader } from './rules/read-facts.ts'
 import { listAllChangedRules } from './rules/rules-store.ts'
-import { limitsOf, rulesOf } from './rules/rules.ts'
+import { thresholdsOf, rulesOf } from './rules/rules.ts'
 
 const roundIntervalMs = 15_000
 
@@ -37,14 +37,14 @@ export function createAlertsRound(app: App): () => Promise<void> {
 
   return async () => {
     const now = app.clock.now()
-    const limits = await readLimits(app)
+    const thresholds = await readThresholds(app)
     const [facts, events, mutes] = await Promise.all([
       readFacts(),
       listAllOpenAlerts(app.db),
       listAllMutes(app.db, now),
     ])
     const open = facts.areQuotasKnown ? events : events.filter(({ kind }) => kind !== 'QUOTA_NEAR')
-    const result = evaluateAlerts(facts, limits, { open, state, nowMs: now.getTime() })
+    const result = evaluateAlerts(facts, thresholds, { open, state, nowMs: now.getTime() })
     state = result.state
     for (const transition of result.transitions)
       // A failure to store one alert must not block the others.
@@ -61,10 +61,10 @@ export function createAlertsRound(app: App): () => Promise<void> {
   }
 }
 
-/** Returns a function that looks up the limits of an organization: its own settings, or the defaults. */
-async function readLimits({ db }: App): Promise<(orgId: number) => Limits> {
-  const defaultLimits = limitsOf(rulesOf([]))
+/** Returns a function that looks up the thresholds of an organization: its own settings, or the defaults. */
+async function readThresholds({ db }: App): Promise<(orgId: number) => Thresholds> {
+  const defaultThresholds = thresholdsOf(rulesOf([]))
   const changedRules = Map.groupBy(await listAllChangedRules(db), (rule) => rule.orgId)
-  const limits = new Map([...changedRules].map(([orgId, rules]) => [orgId, limitsOf(rulesOf(rules))]))
-  return (orgId) => limits.get(orgId) ?? defaultLimits
+  const thresholds = new Map([...changedRules].map(([orgId, rules]) => [orgId, thresholdsOf(rulesOf(rules))]))
+  return (orgId) => thresholds.get(orgId) ?? defaultThresholds
 }

@@ -13,7 +13,7 @@ const lifetimeMs = days(90)
 const Device = z.object({ id: z.string(), userId: z.number(), password: z.string(), expiresAtMs: z.number() })
 
 /**
- * Sets a cookie in a browser in which the owner of the account has signed in. Failed sign-ins elsewhere then do not lock the owner
+ * Sets a cookie that marks the browser as a device of the account owner, who has just signed in. Failed sign-ins elsewhere then do not lock the owner
  * out of this browser. Changing the password invalidates the cookie.
  */
 export function rememberDevice(app: App, account: Account, request: Request): void {
@@ -22,7 +22,7 @@ export function rememberDevice(app: App, account: Account, request: Request): vo
   request.setCookie(cookieName, app.sealer.seal(JSON.stringify(device), sealContext), lifetimeMs)
 }
 
-/** Returns the id of the caller's browser, if the owner of this account has signed in with it; otherwise null. */
+/** Returns the device id of the caller's browser, if the owner of this account has signed in with it; otherwise null. */
 export function findDeviceId(app: App, account: Account, request: Request): string | null {
   const cookie = request.cookie(cookieName)
   if (!cookie) return null

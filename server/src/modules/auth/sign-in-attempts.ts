@@ -24,7 +24,7 @@ type Attempt = {
   /** The id of the confirmed account with this email; null if there is none. */
   ownerId: number | null
   ip: string
-  /** The id of the browser, if the owner has signed in there. */
+  /** The device id of the browser, if the owner has signed in there. */
   device?: string | null
 }
 

@@ -1,5 +1,5 @@
 export { deleteUsageRecordsBefore } from './metering/usage-retention-store.ts'
-export { costsOfAll } from './costs/costs-of-all.ts'
+export { costsByOrg } from './costs/costs-by-org.ts'
 export { billingHandlers } from './handlers.ts'
 export { quotaReader, type QuotaUse } from './limits/quotas.ts'
 export { stripeEventsOf } from './payments/stripe-events.ts'

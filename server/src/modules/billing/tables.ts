@@ -183,13 +183,13 @@ export const billingHibernations = pgTable(
     reason: text({ enum: ['debt', 'cap', 'suspension'] }).notNull(),
     month: text().notNull(),
     /** Whether a restart is requested. The row is deleted when the restart has begun. */
-    isWaking: boolean().notNull().default(false),
+    isRestartRequested: boolean('is_waking').notNull().default(false),
     at: time().notNull(),
   },
   (t) => [...enumChecks('billing_hibernations', t), index('billing_hibernations_org').on(t.orgId)],
 )
 
-/** Payment method set-ups of the test provider, modelled on Stripe's SetupIntents. */
+/** Payment method setups of the test provider, modelled on Stripe's SetupIntents. */
 export const testSetups = pgTable(
   'billing_test_setups',
   {

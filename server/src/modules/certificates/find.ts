@@ -1,6 +1,6 @@
 import type acme from 'acme-client'
 import type { App } from '../../app.ts'
-import { certificateKeyContext } from './keep.ts'
+import { certificateKeyContext } from './maintain.ts'
 import { loadAcme } from './authority.ts'
 import { selectAlpnAuthorization, selectCertificate, selectKeyAuthorization, selectCertificates } from './store.ts'
 

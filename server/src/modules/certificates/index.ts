@@ -1,5 +1,5 @@
 export { certificateStates, addName, type CertificateState } from './names.ts'
-export { startCertificates } from './keep.ts'
+export { startCertificates } from './maintain.ts'
 export {
   findChallengeCertificate,
   findCertificate,

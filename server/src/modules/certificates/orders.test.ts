@@ -7,7 +7,7 @@ import { hours } from '../../clock.ts'
 import type { TestApp } from '../../testing/index.ts'
 import { openAccount } from './authority.ts'
 import { findKeyAuthorization, ownCertificates } from './index.ts'
-import { checkRenewalTimes, orderDueCertificates, retryDelayMs } from './keep.ts'
+import { checkRenewalTimes, orderDueCertificates, retryDelayMs } from './maintain.ts'
 import { insertChallenge, insertNames, selectCertificate, updateCertificate } from './store.ts'
 import { consoleName, gatewayName, startWithPebble } from './testing/start-with-pebble.ts'
 

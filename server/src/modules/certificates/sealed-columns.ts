@@ -1,4 +1,4 @@
-import { certificateKeyContext } from './keep.ts'
+import { certificateKeyContext } from './maintain.ts'
 import { accountContext } from './authority.ts'
 
 /** The columns of this module with sealed values, for the rotation of the key of the installation. */

@@ -13,7 +13,7 @@ export type ChainHead = {
   observedAt: Date
 }
 
-/** Nodes may differ by some blocks. If the head is lower than before by more than this number, the chain was reset. */
+/** Nodes may differ by some blocks. A head that falls by more than this number means that the chain was reset. */
 const toleratedBlocks = 100
 /** The block rate ignores a move after a longer gap in observations. */
 const maxGapMs = minutes(1)

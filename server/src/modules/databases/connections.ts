@@ -96,10 +96,10 @@ export function shareWithLogins(
 }
 
 /** Returns the minimum number of connections that a version needs. */
-export const neededBy = (user: ConnectionUser): number => sumLimits([user], minLimits)
+export const minConnectionsOf = (user: ConnectionUser): number => sumLimits([user], minLimits)
 
 /** Returns the minimum number of connections that these versions need together. */
-export async function neededByAll(db: Db, squidIds: number[]): Promise<number> {
+export async function minConnectionsOfAll(db: Db, squidIds: number[]): Promise<number> {
   const users = await selectConnectionUsers(db)
   return sumLimits(
     users.filter(({ squidId }) => squidIds.includes(squidId)),
@@ -111,7 +111,7 @@ export async function neededByAll(db: Db, squidIds: number[]): Promise<number> {
  * Returns how many connections of a server are left for a version after the minimums of the other versions on the server.
  * `users`: all versions on the server.
  */
-export const availableTo = (squidId: number, { capacity }: Capacity, users: ConnectionUser[]): number =>
+export const connectionsLeftFor = (squidId: number, { capacity }: Capacity, users: ConnectionUser[]): number =>
   capacity -
   sumLimits(
     users.filter((user) => user.squidId !== squidId),
@@ -125,9 +125,9 @@ export const availableTo = (squidId: number, { capacity }: Capacity, users: Conn
  */
 export function checkConnections(requested: ConnectionUser, limits: Capacity, users: ConnectionUser[]): void {
   const previous = users.find(({ squidId }) => squidId === requested.squidId)
-  const needed = neededBy(requested)
-  if (previous && needed <= neededBy(previous)) return
-  const available = availableTo(requested.squidId, limits, users)
+  const needed = minConnectionsOf(requested)
+  if (previous && needed <= minConnectionsOf(previous)) return
+  const available = connectionsLeftFor(requested.squidId, limits, users)
   if (needed <= available) return
   throw noConnections(needed, available, limits)
 }

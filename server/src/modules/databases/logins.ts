@@ -156,7 +156,7 @@ async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise
  * that saves the new one.
  * @throws DatabaseError if Shoal's role may not change a password; Error if sessions do not end
  */
-async function renewOwners(app: App, save: (tx: Db, renewed: RenewedPassword) => Promise<void>): Promise<void> {
+async function renewOwnerPasswords(app: App, save: (tx: Db, renewed: RenewedPassword) => Promise<void>): Promise<void> {
   const renew = async (row: SquidDatabaseRow): Promise<void> => {
     const { squidId, role } = row
     const password = newPassword()
@@ -179,4 +179,4 @@ const maxConcurrent = 4
 type RenewedPassword = { squidId: number; oldPassword: string; password: string }
 
 /** Manages the logins of programs that write to the databases of versions. */
-export const logins = { add, open, close, dropClosed, areAllowed, has, roleChecks, reconcile, renewOwners }
+export const logins = { add, open, close, dropClosed, areAllowed, has, roleChecks, reconcile, renewOwnerPasswords }

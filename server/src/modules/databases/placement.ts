@@ -3,10 +3,10 @@ import type { Db } from '../../db/database.ts'
 import { createDatabaseHosts, onRespondingHosts, type DatabaseHost } from '../../db/database-hosts.ts'
 import { DatabaseUnavailable, isUnavailable } from '../../db/unavailable.ts'
 import {
-  availableTo,
+  connectionsLeftFor,
   capacityOf,
   checkConnections,
-  neededBy,
+  minConnectionsOf,
   noConnections,
   NoConnections,
   type Capacity,
@@ -64,11 +64,11 @@ export async function chooseServer(
     return own
   }
   const counts = await countByServer(tx)
-  const needed = neededBy({ ...requested, server: '' })
+  const needed = minConnectionsOf({ ...requested, server: '' })
   const ranked = candidates
     .map((candidate) => {
       const { host, limits } = candidate
-      const available = availableTo(requested.squidId, limits, usersOf(candidate))
+      const available = connectionsLeftFor(requested.squidId, limits, usersOf(candidate))
       const databases = host.maxDatabases === null ? Infinity : host.maxDatabases - (counts.get(host.name) ?? 0)
       const capacity = Math.min(Math.floor(available / Math.max(1, needed)), databases)
       return { candidate, available, databases, score: capacity * host.weight }

@@ -1,6 +1,6 @@
 import type { App } from '../../app.ts'
 import { existingRpcTokens } from '../rpc/index.ts'
-import { createRedactor, readHiddenValues, type Redactor } from '../secrets/index.ts'
+import { createRedactor, readValuesToRedact, type Redactor } from '../secrets/index.ts'
 import { loginPasswordOf, ownerPasswordOf, readerPasswordOf } from './passwords.ts'
 import { selectRedactionStamps, selectSealedLoginPasswords, selectSealedPasswords } from './redaction-store.ts'
 
@@ -44,7 +44,7 @@ export function createRedactorLookup(app: App, maxCached = 5_000): RedactorLooku
 
 /** Returns the secrets and the RPC token of each organization. */
 async function valuesOfOrgs(app: App, orgIds: number[]): Promise<Map<number, string[]>> {
-  const [secrets, tokens] = await Promise.all([readHiddenValues(app, orgIds), existingRpcTokens(app, orgIds)])
+  const [secrets, tokens] = await Promise.all([readValuesToRedact(app, orgIds), existingRpcTokens(app, orgIds)])
   const values = [...secrets, ...tokens.map(({ orgId, token }) => ({ orgId, value: token }))]
   const byOrg = Map.groupBy(values, ({ orgId }) => orgId)
   return new Map([...byOrg].map(([orgId, entries]) => [orgId, entries.map(({ value }) => value)]))

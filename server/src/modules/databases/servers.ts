@@ -10,8 +10,8 @@ import { unavailableServer } from './placement.ts'
 import { serverSize } from './resources.ts'
 
 /**
- * Checks that SHOAL_SQUIDS_DATABASE_URL lists every server with databases, or to which databases are being moved, so that operators do not remove a server that versions
- * need.
+ * Checks that SHOAL_SQUIDS_DATABASE_URL lists every server that has databases, or to which databases are being moved, so that operators
+ * do not remove a server that versions need.
  * @throws InvalidSettingError with the number of databases on each missing server
  */
 async function requireListed(db: Db, hosts: DatabaseHosts): Promise<void> {

@@ -91,7 +91,7 @@ test('a database is created on the server with the highest product of weight and
   await expect(create()).rejects.toThrow('has no capacity for another database')
 })
 
-test('a database that is being moved to a server takes its place and connections there', async () => {
+test('a database that is being moved to a server already counts towards the databases and connections of that server', async () => {
   // The second server has 17 connections for versions, each of which needs 7.
   const moving = [await createOnMain(), await createOnMain()]
   for (const id of moving) await servers.moves.setTarget(t.app.db, id, 'second')
@@ -190,7 +190,7 @@ test('the login of a processor is opened and closed on the server of its version
 test('renewing the passwords of owners ends the sessions with the old passwords on every server', async () => {
   const ids = [await createOnMain(), await createOnSecond()]
   const sessions = await Promise.all(ids.map(async (id) => await signIn((await ownerConnection(t.app, id))?.url ?? '')))
-  await logins.renewOwners(t.app, async () => {})
+  await logins.renewOwnerPasswords(t.app, async () => {})
   for (const session of sessions) await expect(session.query('select 1')).rejects.toThrow()
   for (const id of ids) await (await signIn((await ownerConnection(t.app, id))?.url ?? '')).query('select 1')
 })

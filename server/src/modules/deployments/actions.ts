@@ -2,7 +2,7 @@ import type { Contract, Deployment } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { notFound } from '../../errors.ts'
 import type { Actor, Handlers, OrgScope, Request } from '../call.ts'
-import { typeOf } from './deployment-type.ts'
+import { displayedTypeOf } from './deployment-type.ts'
 import { presentDeployment } from './present.ts'
 import { requestAction, type Action } from './request-action.ts'
 import { requestDeploy } from './request-deploy.ts'
@@ -18,7 +18,7 @@ export function squidActionHandlers(app: App): Pick<Handlers<Contract['squids']>
     const { id, squidName, squidSlot, tag, sourceDeploymentId } = row
     request.audit({
       subject: `${squidName}@${squidSlot}`,
-      after: { deploymentId: id, type: typeOf(row), tag, sourceDeploymentId },
+      after: { deploymentId: id, type: displayedTypeOf(row), tag, sourceDeploymentId },
     })
     const deployment = await presentDeployment(app.db, app.clock, org, id)
     if (!deployment) throw notFound('Deployment')

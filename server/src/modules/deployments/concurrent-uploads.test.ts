@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { multipartOf } from './testing/archive.ts'
 import { startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
-import { maxConcurrentUploads } from './upload-places.ts'
+import { maxConcurrentUploads } from './upload-permits.ts'
 
 const archive = randomBytes(2_000_000)
 

@@ -5,5 +5,5 @@ import type { DeploymentRow } from './store.ts'
 export type Operation = (typeof deploymentOperations)[number]
 
 /** Returns the type that users see: `REDEPLOY` for a rollback to the image that the version already runs. */
-export const typeOf = ({ type, isRedeploy }: Pick<DeploymentRow, 'type' | 'isRedeploy'>): DeploymentType =>
+export const displayedTypeOf = ({ type, isRedeploy }: Pick<DeploymentRow, 'type' | 'isRedeploy'>): DeploymentType =>
   isRedeploy ? 'REDEPLOY' : type

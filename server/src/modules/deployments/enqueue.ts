@@ -1,6 +1,6 @@
 import type { Db } from '../../db/database.ts'
 import { setLastDeploy, type SquidRow } from '../versions/index.ts'
-import { typeOf, type Operation } from './deployment-type.ts'
+import { displayedTypeOf, type Operation } from './deployment-type.ts'
 import { stepsOf } from './plans.ts'
 import { insertDeployment, type DeploymentRow, type NewDeployment } from './store.ts'
 
@@ -34,6 +34,6 @@ export async function enqueue(
     updatedAt: at,
   })
   const { id, status, failed } = row
-  await setLastDeploy(db, squid.id, { id, type: typeOf(row), status, failed, running: true })
+  await setLastDeploy(db, squid.id, { id, type: displayedTypeOf(row), status, failed, running: true })
   return row
 }

@@ -14,7 +14,7 @@ import { saveSealedWorkload, selectUnfinished } from './store.ts'
  */
 export async function fenceOtherHosts(app: WorkerApp): Promise<void> {
   if (!app.runtime.ownsHost || !(await isUnfenced(app.db))) return
-  await logins.renewOwners(app, async (tx, { squidId, oldPassword, password }) => {
+  await logins.renewOwnerPasswords(app, async (tx, { squidId, oldPassword, password }) => {
     const replace = (sealed: string) => {
       const workload = openWorkload(app.sealer, squidId, sealed)
       const containers = workload.containers.map((spec) => replaceInEnvironment(spec, [[oldPassword, password]]))

@@ -22,7 +22,7 @@ export type RunningVersion = {
 }
 
 /**
- * Returns the versions whose programs should run. `movedPrefix`: of the request keys of restarts after moves. If such a restart failed and
+ * Returns the versions whose programs should run. `movedPrefix`: the prefix of the request keys of restarts after moves. If such a restart failed and
  * was the last deployment, the version has no workload, but should run. A failed hard reset also leaves no workload, and then no program
  * should run.
  */

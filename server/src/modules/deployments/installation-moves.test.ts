@@ -9,21 +9,21 @@ beforeAll(async () => {
 })
 afterAll(() => t?.close())
 
-const arrive = (id: string) =>
-  t.app.db.transaction((tx) => installationMoves.arrive(tx, t.app.clock.now(), { id, images: {} }))
+const enqueueRestarts = (id: string) =>
+  t.app.db.transaction((tx) => installationMoves.enqueueRestarts(tx, t.app.clock.now(), { id, images: {} }))
 
 test('a version whose restart after a move failed is restarted by the next move, unlike one after a failed hard reset', async () => {
   const d = await t.deployer()
   await t.withWorker(() => d.deployAndWait())
   const change = (what: string) =>
     t.app.database.pool.query(`update deployments set ${what} where id = (select max(id) from deployments)`)
-  expect(await arrive(randomUUID())).toBe(1)
+  expect(await enqueueRestarts(randomUUID())).toBe(1)
   await change(`failed = 'UNEXPECTED', finished_at = now()`)
   expect(await installationMoves.listRunning(t.app.db)).toHaveLength(1)
   const second = randomUUID()
-  expect(await arrive(second)).toBe(1)
+  expect(await enqueueRestarts(second)).toBe(1)
   expect(await installationMoves.countRestarts(t.app.db, second)).toEqual({ all: 1, unfinished: 1, failed: 0 })
   await change(`failed = 'UNEXPECTED', finished_at = now(), type = 'DEPLOY_HARD_RESET', request_key = 'reset'`)
   expect(await installationMoves.listRunning(t.app.db)).toEqual([])
-  expect(await arrive(randomUUID())).toBe(0)
+  expect(await enqueueRestarts(randomUUID())).toBe(0)
 })

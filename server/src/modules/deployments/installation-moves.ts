@@ -6,14 +6,18 @@ import { countRestarts, listInProgress, listRunning, listUsedImages } from './in
 
 /** The prefix of the request keys of all restarts after moves. */
 const movedPrefix = 'installation moved '
-/** The prefix of the request keys of the restarts after a move, which workers count. */
+/** The prefix of the request keys of the restarts after this move, by which workers count them. */
 const restartPrefix = (moveId: string): string => `${movedPrefix}${moveId} `
 
 /**
- * Gives images their new names, and starts a restart of each version whose programs should run: their stored workloads have the addresses of
- * the previous place. Until its restart, a version runs no program. Returns the number of these versions.
+ * Renames images, and enqueues a restart of each version whose programs should run, because their stored workloads have the addresses of
+ * the source of the move. Until its restart, a version runs no program. Returns the number of these versions.
  */
-async function arrive(tx: Db, at: Date, move: { id: string; images: Record<string, string> }): Promise<number> {
+async function enqueueRestarts(
+  tx: Db,
+  at: Date,
+  move: { id: string; images: Record<string, string> },
+): Promise<number> {
   for (const [from, to] of Object.entries(move.images)) await renameImage(tx, from, to)
   const versions = await listRunning(tx, movedPrefix)
   for (const version of versions) {
@@ -29,6 +33,6 @@ export const installationMoves = {
   listInProgress,
   listRunning: (db: Db) => listRunning(db, movedPrefix),
   listUsedImages,
-  arrive,
+  enqueueRestarts,
   countRestarts: (db: Db, moveId: string) => countRestarts(db, restartPrefix(moveId)),
 }

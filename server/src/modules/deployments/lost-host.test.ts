@@ -186,7 +186,7 @@ test('a worker that starts after its cluster was restored closes the login of an
   expect(third['two']).toEqual(second['two'])
 })
 
-test('where the Postgres does not allow logins, the log says so, and a processor on a lost host waits', async () => {
+test('where the Postgres does not allow logins, the log reports this, and a processor on a lost host waits', async () => {
   const areAllowed = vi.spyOn(logins, 'areAllowed').mockResolvedValue(false)
   const deployment = await d.deployAndWait({}, { slot: 'v1' }).finally(() => areAllowed.mockRestore())
   const id = `${deployment.squid?.id}.1`

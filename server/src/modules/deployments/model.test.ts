@@ -38,8 +38,8 @@ type Real = { name: string }
 type Slot = 'v1' | 'v2'
 
 /** The fault in the code of a deployment. */
-type Flaw = 'none' | 'build' | 'init' | 'api' | 'processor'
-const flaws: Record<Flaw, TestSquid> = {
+type CodeFault = 'none' | 'build' | 'init' | 'api' | 'processor'
+const squidsByFault: Record<CodeFault, TestSquid> = {
   none: {},
   build: { build: { fails: { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'It does not build.' } } },
   init: { init: { ends: { afterMs: 5, exitCode: 1 } } },
@@ -124,23 +124,23 @@ abstract class Command implements fc.AsyncCommand<Model, Real> {
 }
 
 class Deploy extends Command {
-  readonly flaw: Flaw
+  readonly fault: CodeFault
   readonly isHardReset: boolean
   #code = ''
-  constructor(slot: Slot, kill: Kill, flaw: Flaw, isHardReset: boolean) {
+  constructor(slot: Slot, kill: Kill, fault: CodeFault, isHardReset: boolean) {
     super(slot, kill)
-    this.flaw = flaw
+    this.fault = fault
     this.isHardReset = isHardReset
   }
   request(_: Model, real: Real): Promise<Deployment> {
-    const flawed = flaws[this.flaw]
-    const squid = { ...flawed, build: { prints: [this.#code], ...flawed.build } }
+    const faulty = squidsByFault[this.fault]
+    const squid = { ...faulty, build: { prints: [this.#code], ...faulty.build } }
     return d.deploy(squid, { name: real.name, slot: this.slot, hardReset: this.isHardReset })
   }
   expected({ slots }: Model, ended: () => Deployment) {
     this.#code ||= `code ${++lastCode}`
     const before = slots[this.slot]
-    const isErased = this.isHardReset && this.flaw !== 'build'
+    const isErased = this.isHardReset && this.fault !== 'build'
     const old = before ?? {
       code: null,
       isRunning: false,
@@ -150,8 +150,8 @@ class Deploy extends Command {
       rollbackTargets: [],
     }
     // A first deployment that fails leaves no version behind.
-    if (this.flaw !== 'none' && !old.code) return { failed: true, version: null }
-    if (this.flaw !== 'none')
+    if (this.fault !== 'none' && !old.code) return { failed: true, version: null }
+    if (this.fault !== 'none')
       return {
         failed: true,
         version: { ...old, hasFailed: true, ...(isErased ? { isRunning: false, hasData: false } : {}) },
@@ -283,14 +283,14 @@ const slot = fc.constantFrom<Slot>('v1', 'v2')
 const kill = fc.option(
   fc.record({ call: fc.integer({ min: 1, max: 40 }), when: fc.constantFrom<'before' | 'after'>('before', 'after') }),
 )
-const flaw = fc.oneof(
-  { weight: 3, arbitrary: fc.constant<Flaw>('none') },
-  { weight: 2, arbitrary: fc.constantFrom<Flaw>('build', 'init', 'api', 'processor') },
+const fault = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<CodeFault>('none') },
+  { weight: 2, arbitrary: fc.constantFrom<CodeFault>('build', 'init', 'api', 'processor') },
 )
 const commands = fc.commands(
   [
-    fc.tuple(slot, kill, flaw, fc.boolean()).map((a) => new Deploy(...a)),
-    fc.tuple(slot, kill, flaw, fc.constant(false)).map((a) => new Deploy(...a)),
+    fc.tuple(slot, kill, fault, fc.boolean()).map((a) => new Deploy(...a)),
+    fc.tuple(slot, kill, fault, fc.constant(false)).map((a) => new Deploy(...a)),
     fc.tuple(slot, kill).map((a) => new Restart(...a)),
     fc.tuple(slot, kill).map((a) => new Hibernate(...a)),
     fc.tuple(slot, kill).map((a) => new Delete(...a)),

@@ -71,7 +71,7 @@ test('several organizations can deploy if the operator allows it, or if squids d
   await second.deploy()
 })
 
-test('versions that another organization had before keep running, but cannot be deployed, rolled back or woken', async () => {
+test('versions that another organization had before keep running, but cannot be deployed, rolled back or restarted', async () => {
   await claimHost(t.app)
   await t.withWorker(async () => {
     await first.deployAndWait({}, { name: 'one', slot: 'v1' })

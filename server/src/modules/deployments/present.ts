@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
 import type { OrgScope } from '../call.ts'
 import { deploymentsWithKeptImage } from './images-store.ts'
-import { typeOf } from './deployment-type.ts'
+import { displayedTypeOf } from './deployment-type.ts'
 import { stepsOf } from './plans.ts'
 import { listLastLogs, listLogs, type LogRow } from './log-store.ts'
 import { listSteps, type DeploymentWithUser, selectDeployment, type StepRow } from './store.ts'
@@ -60,7 +60,7 @@ function present({ deployment: d, user }: DeploymentWithUser, org: OrgScope, now
   const end = d.finishedAt ?? now
   return {
     id: d.id,
-    type: typeOf(d),
+    type: displayedTypeOf(d),
     status: d.status,
     failed: d.failed,
     logs: parts.logs.map(({ severity, message, at }) => ({ severity, message, at: at.toISOString() })),

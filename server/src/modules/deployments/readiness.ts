@@ -132,10 +132,10 @@ async function checkContainer(
   const nowMs = context.app.clock.now().getTime()
   const run = runOf(observation, state.runs, nowMs)
   if (!isServerProgram && nowMs - run.sinceMs >= context.intervals.minUptimeMs) return null
-  const { fault, responseText } = await probe(context, observation)
-  if (fault !== null) {
+  const { problem, responseText } = await probe(context, observation)
+  if (problem !== null) {
     run.respondsSinceMs = null
-    return { ...pendingOf(observation, fault), responseText }
+    return { ...pendingOf(observation, problem), responseText }
   }
   run.respondsSinceMs ??= nowMs
   return nowMs - run.respondsSinceMs >= state.healthyForMs
@@ -208,13 +208,13 @@ function countSameCrashes(
   return runs.size
 }
 
-const noEndpoint: ApiProbe = { fault: 'It cannot be reached.', responseText: null }
+const noEndpoint: ApiProbe = { problem: 'It cannot be reached.', responseText: null }
 
 /** Requests the metrics. Any response is accepted, because metric names differ between SDKs. */
 const requestMetrics = (endpoint: Endpoint): Promise<ApiProbe> =>
   requestContainer(endpoint, { method: 'GET', path: '/metrics', timeoutMs: 2_000 }).then(
-    () => ({ fault: null, responseText: null }),
-    () => ({ fault: 'It is running, but does not serve its metrics yet.', responseText: null }),
+    () => ({ problem: null, responseText: null }),
+    () => ({ problem: 'It is running, but does not serve its metrics yet.', responseText: null }),
   )
 
 /** @throws DeployFailure */

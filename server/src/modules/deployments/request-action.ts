@@ -9,7 +9,7 @@ import { listKeptImages } from './images-store.ts'
 import { checkOnlyOrg } from './one-org.ts'
 import { squidStatusOf } from '../squids/index.ts'
 import { enqueue } from './enqueue.ts'
-import { typeOf } from './deployment-type.ts'
+import { displayedTypeOf } from './deployment-type.ts'
 import { requestKeyOf } from './request-key.ts'
 import { capRefusal, programsRefusal } from './requirements.ts'
 import { lockOrg } from '../orgs/index.ts'
@@ -93,7 +93,7 @@ export async function requestAction(app: App, org: OrgScope, actor: Actor, actio
 export async function checkActionAllowed(db: Db, squid: SquidRow, action: SquidAction): Promise<void> {
   const running = await selectUnfinished(db, squid.id)
   const lastDeploy = running
-    ? { id: running.id, type: typeOf(running), status: running.status, failed: running.failed, running: true }
+    ? { id: running.id, type: displayedTypeOf(running), status: running.status, failed: running.failed, running: true }
     : squid.lastDeploy
   const reason = squidDisabledReasons[action]({
     status: squidStatusOf({ desiredState: squid.desiredState, lastDeploy }),

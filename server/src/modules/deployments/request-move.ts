@@ -7,8 +7,8 @@ import { listLogs } from './log-store.ts'
 import { enqueue } from './enqueue.ts'
 import { lastStartMs, selectDeployment, selectUnfinished, type DeploymentRow } from './store.ts'
 
-/** What a move costs, estimated before it starts; `shoal squid-database move` prints it. `awayMs`: how long no processor would run. */
-export type MoveCost = { bytes: number; bytesPerSecond: number; awayMs: number; isHibernated: boolean }
+/** What a move costs, estimated before it starts; `shoal squid-database move` prints it. `processorDowntimeMs`: how long no processor would run. */
+export type MoveCost = { bytes: number; bytesPerSecond: number; processorDowntimeMs: number; isHibernated: boolean }
 
 /**
  * Checks that the database can be moved, and estimates how long the processors of the version would not run: the time of the copy, at the
@@ -21,7 +21,7 @@ async function measure(app: App, squidId: number, to: string): Promise<MoveCost>
   const { bytes, bytesPerSecond, copyMs } = await moves.estimate(app, squidId, to)
   const isHibernated = (await selectSquid(app.db, squidId))?.desiredState === 'hibernated'
   const startMs = isHibernated ? 0 : ((await lastStartMs(app.db, squidId)) ?? 0)
-  return { bytes, bytesPerSecond, awayMs: copyMs + startMs, isHibernated }
+  return { bytes, bytesPerSecond, processorDowntimeMs: copyMs + startMs, isHibernated }
 }
 
 /**

@@ -61,7 +61,7 @@ async function killAtEveryWrite(
 ): Promise<number> {
   const startedMs = performance.now()
   let kills = 0
-  let survivals = 0
+  let runsWithoutKill = 0
   for (const killPoint of killPoints(stride)) {
     const deployment = await begin()
     const wasKilled = await workUntilKilled(deployment, killPoint)
@@ -73,9 +73,9 @@ async function killAtEveryWrite(
     }
     expect(await dropOrphanedDatabases(t.app), JSON.stringify(killPoint)).toEqual([])
     kills += wasKilled ? 1 : 0
-    survivals = wasKilled ? 0 : survivals + 1
+    runsWithoutKill = wasKilled ? 0 : runsWithoutKill + 1
     // The number of writes varies a little, so one surviving worker does not prove that all writes were covered.
-    if (survivals === 3) {
+    if (runsWithoutKill === 3) {
       const seconds = Math.round((performance.now() - startedMs) / 1000)
       console.log(`${expect.getState().currentTestName}: ${kills} kills in ${seconds} s (${killPlanName})`)
       return killPoint.call

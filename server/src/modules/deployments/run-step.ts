@@ -5,7 +5,7 @@ import type { Db } from '../../db/database.ts'
 import { servers } from '../databases/index.ts'
 import { deleteSquid, setLastDeploy } from '../versions/index.ts'
 import { beginStep, endStep, updateClaimed } from './claim-store.ts'
-import { typeOf } from './deployment-type.ts'
+import { displayedTypeOf } from './deployment-type.ts'
 import { DeployFailure, failureOf } from './failure.ts'
 import type { Step, StepContext } from './step.ts'
 import type { DeploymentRow } from './store.ts'
@@ -159,7 +159,7 @@ export async function advance(
     const row = await updateClaimed(tx, context.deployment, { ...change, updatedAt })
     await writeMore(tx)
     const { id, status, failed, squidId } = row
-    const type = typeOf(row)
+    const type = displayedTypeOf(row)
     const isSwitched = context.deployment.notes.rollout === 'switched'
     if (isDropped) await deleteSquid(tx, squidId)
     else await setLastDeploy(tx, squidId, { id, type, status, failed, running: row.finishedAt === null, isSwitched })

@@ -75,7 +75,7 @@ export const deployments = pgTable(
     squidSlot: text().notNull(),
     /** Whether the request contained no slot, so that the slot of the manifest is used if it has one. */
     isSlotGenerated: boolean().notNull().default(false),
-    /** The operation; `typeOf` of `deployment-type.ts` returns the type that users see. */
+    /** The operation; `displayedTypeOf` of `deployment-type.ts` returns the type that users see. */
     type: text({ enum: deploymentOperations }).notNull(),
     /** The current or last step. */
     status: text({ enum: deploymentStatuses }).notNull(),

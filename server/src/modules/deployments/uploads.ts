@@ -8,7 +8,7 @@ import { notFound, refuse, Refusal } from '../../errors.ts'
 import { isUuid } from '../parse-id.ts'
 import { checkDiskForRequest, checkMayDeploy } from './requirements.ts'
 import { selectOrg } from './store.ts'
-import { takeUploadPlace } from './upload-places.ts'
+import { acquireUploadPermit } from './upload-permits.ts'
 import {
   countWaitingUploads,
   insertUpload,
@@ -64,11 +64,11 @@ export async function receiveUpload(
 ): Promise<{ bytes: number }> {
   const upload = isUuid(id) ? await selectUpload(app.db, orgId, id) : null
   if (!upload) throw notFound('Upload')
-  await using place = await takeUploadPlace(app, orgId)
+  await using permit = await acquireUploadPermit(app, orgId)
   await checkDiskForRequest(app.config)
   await checkStoredBytes(app, orgId, id, 0)
-  // Without its place, the upload would no longer be counted.
-  place.lost.addEventListener('abort', () => file.destroy(unavailable()), { once: true })
+  // Without its permit, the upload would no longer be counted.
+  permit.lost.addEventListener('abort', () => file.destroy(unavailable()), { once: true })
   try {
     await using artifact = disposable(await app.artifacts.receive(checkSize(file, app.config.SHOAL_MAX_UPLOAD_BYTES)))
     const { sha256, bytes } = artifact

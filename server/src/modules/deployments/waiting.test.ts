@@ -38,7 +38,7 @@ const secondsOf = ({ logs }: Deployment, line: RegExp): number[] => {
   return logs.filter(({ message }) => line.test(message)).map(({ at }) => (Date.parse(at) - Date.parse(start)) / 1000)
 }
 /** Advances the clock so that the deployment times out, and waits for its end. */
-async function letTimeOut(deployment: Deployment): Promise<Deployment> {
+async function waitForTimeout(deployment: Deployment): Promise<Deployment> {
   t.time.advance(minutes(5))
   return await d.waitForEnd(deployment)
 }
@@ -62,7 +62,7 @@ test('an api that responds with 500 is reported within 15 seconds, with its resp
   expect(secondsOf(current, status500)[0]).toBeLessThanOrEqual(15)
   expect(textOf(current)).toContain('<h1>no schema</h1>')
   expect(textOf(await untilLogged(deployment, /api \| cannot read/))).toContain('Last lines of api:')
-  const ended = await letTimeOut(deployment)
+  const ended = await waitForTimeout(deployment)
   expect(ended.failureReason).toMatch(/api: It responded with HTTP status 500.*5 minutes/)
   expect(ended.failureReason).not.toContain('does not respond')
   expect(JSON.stringify(ended)).not.toContain('tok-en')
@@ -77,14 +77,14 @@ test('the report is repeated every half minute, without lines that were shown be
   expect(second - first).toBeLessThanOrEqual(35)
   expect(third - second).toBeLessThanOrEqual(35)
   expect(textOf(current).split('api | only once')).toHaveLength(2)
-  await letTimeOut(deployment)
+  await waitForTimeout(deployment)
 })
 
 test('an api that does not listen is reported with the port it should listen on', async () => {
   const deployment = await d.deploy({ api: { listens: false } }, { slot: 'v2' })
   const notListening = /api: Nothing listens on port 4350, which GRAPHQL_SERVER_PORT names/
   expect(secondsOf(await untilLogged(deployment, notListening), notListening)[0]).toBeLessThanOrEqual(15)
-  expect((await letTimeOut(deployment)).failureReason).toMatch(notListening)
+  expect((await waitForTimeout(deployment)).failureReason).toMatch(notListening)
 })
 
 test('the end of a program is reported immediately, with its last lines, while another one is not ready', async () => {
@@ -106,7 +106,7 @@ test('a processor that ended without an error is reported immediately', async ()
   const deployment = await d.deploy(squid, { slot: 'v4' })
   const current = await untilLogged(deployment, /eth ended with exit code 0/)
   expect(secondsOf(current, /eth ended/)[0]).toBeLessThanOrEqual(4)
-  expect((await letTimeOut(deployment)).failureReason).toContain('Nothing listens')
+  expect((await waitForTimeout(deployment)).failureReason).toContain('Nothing listens')
 })
 
 test('a long init is reported every half minute', async () => {

@@ -85,7 +85,8 @@ async function activate(app: DomainsApp, row: DomainRow, recordChecks: RecordChe
     // The current organization keeps the domain unless DNS lacks its record, which means that the domain has another owner.
     const result = await checkOne(app, current)
     if (result.status !== 'missing') {
-      const problem = 'Another organization serves this domain. Remove its TXT record, so that only yours remains.'
+      const problem =
+        'Another organization serves this domain. Remove the TXT record of that organization, so that only yours remains.'
       return await updateDomain(app.db, row, {
         problem,
         recordChecks,

@@ -5,7 +5,7 @@ import { openDomainTable, type DomainTable } from '../../gateway/domain-table.ts
 import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts'
 import { until } from '../../testing/until.ts'
 import { makeVersion } from '../versions/testing/make-version.ts'
-import { orderDueCertificates } from '../certificates/keep.ts'
+import { orderDueCertificates } from '../certificates/maintain.ts'
 import { insertNames } from '../certificates/store.ts'
 import { checkDueDomains } from './check-domains.ts'
 
@@ -137,7 +137,7 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     expect(reads).toBe(1)
   })
 
-  test('each record has its own state, and a problem that says what DNS has instead', async () => {
+  test('each record has its own state, and a problem that names what DNS has instead', async () => {
     const owner = ownerOf(org)
     await owner.add()
     expect(await owner.get()).toMatchObject({ records: [{ state: 'WAITING' }, { state: 'WAITING' }], checkedAt: null })

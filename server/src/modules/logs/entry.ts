@@ -3,7 +3,7 @@ import { levelName } from './levels.ts'
 import type { StoredLine } from './lines-store.ts'
 import { payloadOf } from './parse-line.ts'
 
-/** Returns a line as the API does. Its `id` is unique among the lines of a version and increases in order of arrival. */
+/** Returns the API representation of a line. Its `id` is unique among the lines of a version and increases in order of arrival. */
 export function entryOf(line: StoredLine): LogEntry {
   const level = levelName(line.level)
   return {

@@ -1,5 +1,5 @@
 import type { Manifest } from '@subsquid/manifest'
-import { secretsForVersion } from './given-secrets.ts'
+import { secretsForVersion } from './automatic-secrets.ts'
 import { InvalidManifest } from './manifest.ts'
 
 /** Environment variables or secrets: values by name. */

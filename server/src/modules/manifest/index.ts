@@ -1,5 +1,5 @@
 export { type Contexts, evaluateEnvironments, secretNamesOf, UnknownSecrets, type Variables } from './environment.ts'
-export { variablesOfManifest, receivesSecretAutomatically } from './given-secrets.ts'
+export { variablesOfManifest, receivesSecretAutomatically } from './automatic-secrets.ts'
 export { missingForHasura, hasuraConnections } from './hasura.ts'
 export { InvalidManifest, parseManifest } from './manifest.ts'
 export { parsePlan, type SquidPlan } from './plan.ts'

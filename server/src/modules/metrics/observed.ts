@@ -1,7 +1,7 @@
 import type { Db } from '../../db/database.ts'
 import { percentile } from './ingress/histogram.ts'
 import { selectHistograms } from './ingress/read-ingress-store.ts'
-import { selectNewest, type NewestSample } from './monitoring/now-store.ts'
+import { selectNewest, type NewestSample } from './monitoring/current-store.ts'
 import { selectHours, selectProgress, type ObservedHour, type ProgressSample } from './observed-store.ts'
 import type { Range } from './range.ts'
 import { gapMs } from './sampling/sample.ts'

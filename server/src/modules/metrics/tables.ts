@@ -20,7 +20,7 @@ export const ingressMinutes = pgTable(
   'ingress_minutes',
   {
     ...ingressColumns(),
-    /** How many of `errors` were the fault of the squid or the gateway, for status pages (`isFailure` of the gateway's meter). */
+    /** How many of `errors` the squid or the gateway caused, for status pages (`isFailure` of the gateway's meter). */
     failures: bigId().notNull().default(0),
   },
   (t) => [primaryKey({ name: 'ingress_minutes_pkey', columns: [t.squidId, t.at] })],

@@ -52,7 +52,7 @@ function processFindings({ replicas }: InstallationState): DatedFinding[] {
       : [
           bad(
             'worker',
-            'No worker is active: squids are neither deployed nor watched',
+            'No worker is active: squids are neither deployed nor monitored',
             lastSeen,
             'Start a process with the role worker.',
           ),

@@ -6,7 +6,7 @@ import type { Handlers } from '../call.ts'
 import { changeLimits } from './change-limits.ts'
 import { hibernateSquid } from './hibernate-squid.ts'
 import { createOrgList } from './org-list.ts'
-import { keepFor } from '../../keep-for.ts'
+import { cacheFor } from '../../cache-for.ts'
 import { readOverview } from './overview.ts'
 import { listUnfinishedDeployments } from './unfinished.ts'
 import { closeSupport, openSupport } from './support.ts'
@@ -20,7 +20,7 @@ import { readUsage } from './usage-store.ts'
 
 export function operatorsHandlers(app: App): Handlers<Contract['operators']> {
   // Both lists need the usage of all versions, which is computed at most every 30 seconds, because it reads many rows.
-  const usage = keepFor(app, minutes(0.5), () => readUsage(app, app.clock.now()))
+  const usage = cacheFor(app, minutes(0.5), () => readUsage(app, app.clock.now()))
   const orgList = createOrgList(app, usage)
   const squidList = createSquidList(app, usage)
   return {

@@ -8,9 +8,9 @@ import {
 } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { minutes } from '../../clock.ts'
-import { costsOfAll } from '../billing/index.ts'
+import { costsByOrg } from '../billing/index.ts'
 import { suspensionOf } from '../orgs/index.ts'
-import { keepFor } from '../../keep-for.ts'
+import { cacheFor } from '../../cache-for.ts'
 import { sortRows } from './sort-rows.ts'
 import { listOrgRows } from './orgs-store.ts'
 import { listFirstAdmins } from './squids-store.ts'
@@ -40,7 +40,7 @@ export function createOrgList(
   app: App,
   readUsage: () => Promise<Usage>,
 ): (query: QueryOf<ListOrgs>) => Promise<PayloadInputOf<ListOrgs>> {
-  const costs = keepFor(app, minutes(5), () => costsOfAll(app))
+  const costs = cacheFor(app, minutes(5), () => costsByOrg(app))
   return async ({ search = '', state, sort = 'name', order = 'asc', offset = 0 }) => {
     const [rows, costByOrg, { byOrg }] = await Promise.all([
       listOrgRows(app.db, { search, state }),

@@ -32,7 +32,7 @@ export function waitsFor(
   const workers = replicas.filter((replica) => isAlive(replica) && replica.report.worker === 'active')
   if (workers.length === 0) return 'No worker is active.'
   if (worker === null)
-    return 'No worker has claimed it yet: the version may be busy, or the worker runs its maximum of deployments.'
+    return 'No worker has claimed it yet: another deployment of the version may be running, or the worker runs its maximum number of deployments.'
   if (!workers.some(({ name }) => name === worker))
     return `Its worker, ${worker}, is no longer active; another worker continues it.`
   return status === 'IMAGE_BUILDING' && !hasLeftQueue ? 'It waits for its turn to build.' : null

@@ -1,7 +1,7 @@
 import type { Org, RoleType } from '@shoal/contract'
 import type { OrgRow } from './store.ts'
 
-/** Returns an organization as the API presents it to a member with `roleType`. */
+/** Returns the API representation of an organization for a member with `roleType`. */
 export function presentOrg(org: OrgRow, roleType: RoleType): Org {
   return {
     id: org.id,

@@ -1,3 +1,3 @@
 export { secretsHandlers } from './handlers.ts'
 export { createRedactor, redactJson, type Redactor } from './redactor.ts'
-export { listSecretNames, readHiddenValues, readSecrets, secretContext } from './secrets.ts'
+export { listSecretNames, readValuesToRedact, readSecrets, secretContext } from './secrets.ts'

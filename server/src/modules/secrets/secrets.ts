@@ -30,7 +30,7 @@ export async function readSecrets(app: Pick<App, 'db' | 'sealer'>, orgId: number
  * Returns all values that programs of the organizations may have: the current ones, and replaced ones, which programs that were
  * started earlier still have. Only for redaction.
  */
-export async function readHiddenValues(
+export async function readValuesToRedact(
   app: Pick<App, 'db' | 'sealer'>,
   orgIds: number[],
 ): Promise<{ orgId: number; value: string }[]> {

@@ -4,7 +4,7 @@ import type { StatusPageTag } from '@shoal/contract'
 import { and, asc, count, eq, gt, isNull, lt, ne, notInArray, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import { orgs } from '../orgs/index.ts'
-import { statusHeldSlugs, statusPages, statusTags } from './tables.ts'
+import { statusReservedSlugs, statusPages, statusTags } from './tables.ts'
 
 export type PageRow = typeof statusPages.$inferSelect
 export type TagRow = typeof statusTags.$inferSelect
@@ -51,49 +51,49 @@ export async function isSlugFree(db: Db, orgId: number, slug: string, now: Date)
     .select({ orgId: statusPages.orgId })
     .from(statusPages)
     .where(and(eq(statusPages.slug, slug), ne(statusPages.orgId, orgId)))
-  const held = await db
-    .select({ slug: statusHeldSlugs.slug })
-    .from(statusHeldSlugs)
+  const reserved = await db
+    .select({ slug: statusReservedSlugs.slug })
+    .from(statusReservedSlugs)
     .where(
       and(
-        eq(statusHeldSlugs.slug, slug),
-        gt(statusHeldSlugs.until, now),
-        sql`${statusHeldSlugs.orgId} is distinct from ${orgId}`,
+        eq(statusReservedSlugs.slug, slug),
+        gt(statusReservedSlugs.until, now),
+        sql`${statusReservedSlugs.orgId} is distinct from ${orgId}`,
       ),
     )
   const codes = await db
     .select({ id: orgs.id })
     .from(orgs)
     .where(and(eq(orgs.code, slug), ne(orgs.id, orgId)))
-  return pages.length + held.length + codes.length === 0
+  return pages.length + reserved.length + codes.length === 0
 }
 
-/** Returns how many previous slugs are held for the organization at `now`. */
-export async function countHeldSlugs(db: Db, orgId: number, now: Date): Promise<number> {
+/** Returns how many previous slugs are reserved for the organization at `now`. */
+export async function countReservedSlugs(db: Db, orgId: number, now: Date): Promise<number> {
   const [row] = await db
     .select({ slugs: count() })
-    .from(statusHeldSlugs)
-    .where(and(eq(statusHeldSlugs.orgId, orgId), gt(statusHeldSlugs.until, now)))
+    .from(statusReservedSlugs)
+    .where(and(eq(statusReservedSlugs.orgId, orgId), gt(statusReservedSlugs.until, now)))
   return row?.slugs ?? 0
 }
 
-/** Holds a previous slug for its organization. */
-export async function holdSlug(db: Db, held: typeof statusHeldSlugs.$inferInsert): Promise<void> {
-  const { orgId, until } = held
+/** Reserves a previous slug for its organization. */
+export async function reserveSlug(db: Db, reservation: typeof statusReservedSlugs.$inferInsert): Promise<void> {
+  const { orgId, until } = reservation
   await db
-    .insert(statusHeldSlugs)
-    .values(held)
-    .onConflictDoUpdate({ target: statusHeldSlugs.slug, set: { orgId, until } })
+    .insert(statusReservedSlugs)
+    .values(reservation)
+    .onConflictDoUpdate({ target: statusReservedSlugs.slug, set: { orgId, until } })
 }
 
-/** Stops holding a slug. */
+/** Ends the reservation of a slug. */
 export async function releaseSlug(db: Db, slug: string): Promise<void> {
-  await db.delete(statusHeldSlugs).where(eq(statusHeldSlugs.slug, slug))
+  await db.delete(statusReservedSlugs).where(eq(statusReservedSlugs.slug, slug))
 }
 
-/** Deletes slugs that were held until a time before `at`. Returns the number of deleted rows. */
-export async function deleteHeldSlugsBefore(db: Db, at: Date): Promise<number> {
-  const rows = await db.delete(statusHeldSlugs).where(lt(statusHeldSlugs.until, at)).returning()
+/** Deletes slugs that were reserved until a time before `at`. Returns the number of deleted rows. */
+export async function deleteReservedSlugsBefore(db: Db, at: Date): Promise<number> {
+  const rows = await db.delete(statusReservedSlugs).where(lt(statusReservedSlugs.until, at)).returning()
   return rows.length
 }
 

@@ -7,9 +7,9 @@ import { isReservedCode } from '../../reserved-codes.ts'
 import type { OrgScope } from '../call.ts'
 import { previewUrlOf } from './preview.ts'
 import {
-  countHeldSlugs,
+  countReservedSlugs,
   findPage,
-  holdSlug,
+  reserveSlug,
   isSlugFree,
   listTags,
   lockSlugs,
@@ -19,8 +19,8 @@ import {
   savePage,
 } from './page-store.ts'
 
-/** How long a previous slug of a page is held for its organization. */
-const heldMs = days(90)
+/** How long a previous slug of a page stays reserved for its organization. */
+const reservedMs = days(90)
 
 /** Returns the settings of the organization's page; defaults if it has never saved any. */
 export async function readSettings(
@@ -72,7 +72,7 @@ async function changeSlug(
     throw invalidField('slug', 'This address is taken')
   await releaseSlug(db, slug)
   if (before === null) return
-  if ((await countHeldSlugs(db, orgId, now)) >= statusPageLimits.heldSlugs)
+  if ((await countReservedSlugs(db, orgId, now)) >= statusPageLimits.heldSlugs)
     throw refuse('TOO_MANY', 'The address was changed too often. Earlier addresses stay reserved for 90 days.')
-  await holdSlug(db, { slug: before, orgId, until: new Date(now.getTime() + heldMs) })
+  await reserveSlug(db, { slug: before, orgId, until: new Date(now.getTime() + reservedMs) })
 }

@@ -37,8 +37,8 @@ export const statusPages = pgTable(
   (t) => [uniqueIndex('status_pages_slug').on(t.slug)],
 )
 
-/** Slugs that pages had before. They are held, so that another organization cannot take over links to a page. */
-export const statusHeldSlugs = pgTable(
+/** Slugs that pages had before. They stay reserved, so that another organization cannot take over links to a page. */
+export const statusReservedSlugs = pgTable(
   'status_held_slugs',
   {
     slug: text().primaryKey(),

@@ -23,7 +23,7 @@ export function userHandlers(app: App): Handlers<Contract['user']> {
     get: async ({ actor }) => {
       const profile = await profileOf(app, actor, await getAccount(app.db, actor.userId))
       if (actor.sessionId !== null && !profile.isOperator && isScreenShown(profile.maintenance, app.clock.now()))
-        throw new Refusal(503, 'MAINTENANCE', `Shoal is being maintained: ${profile.maintenance?.message ?? ''}`)
+        throw new Refusal(503, 'MAINTENANCE', `Shoal is under maintenance: ${profile.maintenance?.message ?? ''}`)
       return profile
     },
     update: async ({ actor, body, request }) => {

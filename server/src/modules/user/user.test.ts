@@ -47,7 +47,7 @@ describe('onboarding', () => {
   const onboardingForm = { occupation: 'Chief squid', source: ' Twitter ', usage: 'DeFi' }
 
   test('stores the accepted terms and the form answers independently', async () => {
-    const user = t.as(await t.make.user({ isNewcomer: true }))
+    const user = t.as(await t.make.user({ isNew: true }))
     expect(await user.user.get()).toMatchObject({ policyAccepted: false, onboardingForm: null })
     await user.user.completeOnboarding({ body: { policyAccepted: true } })
     expect(await user.user.get()).toMatchObject({ policyAccepted: true, onboardingForm: null })
@@ -59,7 +59,7 @@ describe('onboarding', () => {
   })
 
   test('is available at the path of the specification, before the email is confirmed', async () => {
-    const user = await t.make.user({ isNewcomer: true, emailVerified: false })
+    const user = await t.make.user({ isNew: true, emailVerified: false })
     const response = await t.http.inject({
       method: 'PUT',
       url: '/api/user/onboarding',

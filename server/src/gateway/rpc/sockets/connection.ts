@@ -4,7 +4,7 @@ import type { WebSocket } from 'ws'
 import type { Account } from '../accounts.ts'
 import type { Admission, Caller } from '../admission.ts'
 import type { ChainService } from '../chain-service.ts'
-import { codes, errorText, isFault, parseCalls, type Call, type Outcome, type RpcError } from '../json-rpc.ts'
+import { codes, errorText, isInvalidCall, parseCalls, type Call, type Outcome, type RpcError } from '../json-rpc.ts'
 import type { Feed, Topic } from './feed.ts'
 import { closeCodes, type SocketLimits } from './limits.ts'
 import { joinReplies, oversizedReplies, replyText, truncateReason, type RpcReply } from './reply-text.ts'
@@ -155,10 +155,11 @@ export class Connection {
       const replies: RpcReply[] = error
         ? calls.flatMap(({ id }) => (id === null ? [] : [{ id, text: errorText(id, error) }]))
         : await this.#callAll(
-            calls.filter((c): c is Call => !isFault(c)),
+            calls.filter((c): c is Call => !isInvalidCall(c)),
             created,
           )
-      for (const call of calls) if (isFault(call)) replies.push({ id: call.id, text: errorText(call.id, call.error) })
+      for (const call of calls)
+        if (isInvalidCall(call)) replies.push({ id: call.id, text: errorText(call.id, call.error) })
       if (replies.length > 0) await this.#sendReplies(replies, isBatch)
       // Notifications may follow only after the reply with the id of their subscription.
       for (const subscription of created) this.#subscriptions.release(subscription)

@@ -14,7 +14,7 @@ export const targetOf = (sealer: Sealer, { id, sealedUrl }: ChannelRow): URL | n
   sealedUrl === null ? null : new URL(sealer.open(sealedUrl, channelUrlContext(id)))
 
 /**
- * Returns the channel as the API does. `email` is the address for the organization's notifications. `mayChange`: whether the caller may
+ * Returns the API representation of the channel. `email` is the address for the organization's notifications. `mayChange`: whether the caller may
  * change the channel.
  */
 export function presentChannel(
@@ -41,7 +41,7 @@ export function presentChannel(
 
 type SentDelivery = { delivery: DeliveryRow; channel: Pick<ChannelRow, 'id' | 'name' | 'type'>; event: EventRow | null }
 
-/** Returns the delivery as the API does. `existing`: the ids of the versions that still exist. */
+/** Returns the API representation of the delivery. `existing`: the ids of the versions that still exist. */
 export const presentDelivery = (
   { delivery, channel, event }: SentDelivery,
   existing: ReadonlySet<number>,

@@ -66,7 +66,7 @@ async function sendByMail(
   const [message] = messages
   const mail = messages.length === 1 ? alertMail(app.config, to, message) : digestMail(app.config, to, messages)
   try {
-    await unlessAborted(sendMailNow(app, mail, `alert-${mailId}`), signal)
+    await waitUnlessAborted(sendMailNow(app, mail, `alert-${mailId}`), signal)
     return { isAccepted: true, httpStatus: null }
   } catch (error) {
     signal.throwIfAborted()
@@ -77,7 +77,7 @@ async function sendByMail(
 }
 
 /** Waits for `work`, but not after `signal` aborts: a worker that shuts down does not wait for a slow mail server. */
-async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+async function waitUnlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
   const settled = new AbortController()
   try {

@@ -5,7 +5,7 @@ import type { AlertSubject } from './alert-subjects.ts'
 import type { ObservedContainer } from '../../observing/progress/parts-store.ts'
 import { observedContainer } from '../../observing/testing/observed.ts'
 import { evaluateAlerts, emptyState, type Facts, type EvaluationState, type OpenAlert } from './evaluate.ts'
-import { limitsOf, rulesOf } from './rules.ts'
+import { thresholdsOf, rulesOf } from './rules.ts'
 
 const conditions = [
   'healthy',
@@ -64,7 +64,7 @@ function versionIn(id: number, condition: Condition, nowMs: number): AlertSubjec
 
 const keyOf = ({ kind, squidId, container }: Pick<OpenAlert, 'kind' | 'squidId' | 'container'>) =>
   `${kind} ${squidId} ${container}`
-const limits = limitsOf(rulesOf([]))
+const thresholds = thresholdsOf(rulesOf([]))
 
 /** Applies transitions to an in-memory list of open alerts, and checks each against the earlier conditions. */
 class AlertModel {
@@ -85,7 +85,11 @@ class AlertModel {
     const versions = byVersion.flatMap((condition, id) => versionIn(id, condition, nowMs))
     const facts: Facts = { versions, latencies: new Map(), orgs: [] }
     this.#recordConditions(byVersion, nowMs)
-    const { transitions, state } = evaluateAlerts(facts, () => limits, { open: this.open, state: this.#state, nowMs })
+    const { transitions, state } = evaluateAlerts(facts, () => thresholds, {
+      open: this.open,
+      state: this.#state,
+      nowMs,
+    })
     for (const transition of transitions) {
       if (transition.type === 'open') {
         const squidId = transition.version?.id ?? null
@@ -113,7 +117,7 @@ class AlertModel {
     }
     expect(new Set(this.open.map(keyOf)).size).toBe(this.open.length)
     // Evaluating the same facts again changes nothing.
-    const again = evaluateAlerts(facts, () => limits, { open: this.open, state, nowMs })
+    const again = evaluateAlerts(facts, () => thresholds, { open: this.open, state, nowMs })
     expect(again).toEqual({ transitions: [], state })
     this.#state = state
   }

@@ -7,7 +7,7 @@ import {
   rules,
   type Finding,
   type Latency,
-  type Limits,
+  type Thresholds,
 } from '../../observing/index.ts'
 import type { AlertSubject } from './alert-subjects.ts'
 import type { EventRow } from '../event-store.ts'
@@ -64,20 +64,20 @@ const maxGapMs = minutes(1)
  */
 export function evaluateAlerts(
   facts: Facts,
-  limitsOf: (orgId: number) => Limits,
+  thresholdsOf: (orgId: number) => Thresholds,
   { open, state, nowMs }: { open: readonly OpenAlert[]; state: EvaluationState; nowMs: number },
 ): { transitions: Transition[]; state: EvaluationState } {
   const isContinuous = nowMs - state.atMs <= maxGapMs
   const before = isContinuous ? state : emptyState
   const versions = new Map(facts.versions.map((version) => [version.id, version]))
-  const found = findingsByKey(facts, limitsOf, nowMs)
+  const found = findingsByKey(facts, thresholdsOf, nowMs)
   const clearSince = new Map<number, number>()
   const transitions: Transition[] = []
   for (const alert of open) {
     const key = alertKey(alert.orgId, alert.kind, alert.squidId, alert.container)
     const finding = found.get(key)?.finding
     found.delete(key)
-    const alertState = finding ? 'found' : stateOf(alert, versions, limitsOf(alert.orgId))
+    const alertState = finding ? 'found' : stateOf(alert, versions, thresholdsOf(alert.orgId))
     if (alertState === 'inapplicable') transitions.push({ type: 'end', id: alert.id, isQuiet: true })
     if (finding) transitions.push(...worsenedTransitions(alert, finding))
     if (alertState !== 'clear') continue
@@ -102,18 +102,22 @@ export function evaluateAlerts(
 
 type KeyedFinding = { orgId: number; finding: Finding; version: AlertSubject | null }
 
-function findingsByKey({ versions, latencies, orgs }: Facts, limitsOf: (orgId: number) => Limits, nowMs: number) {
+function findingsByKey(
+  { versions, latencies, orgs }: Facts,
+  thresholdsOf: (orgId: number) => Thresholds,
+  nowMs: number,
+) {
   const found = new Map<string, KeyedFinding>()
   const add = (orgId: number, finding: Finding, version: AlertSubject | null) =>
     void found.set(alertKey(orgId, finding.kind, version?.id ?? null, finding.container), { orgId, finding, version })
   for (const version of versions) {
     if (version.isDeleting) continue
     const { id, orgId, facts } = version
-    for (const finding of findingsOf({ ...facts, latency: latencies.get(id) }, limitsOf(orgId), nowMs))
+    for (const finding of findingsOf({ ...facts, latency: latencies.get(id) }, thresholdsOf(orgId), nowMs))
       if (isRuleApplicable(facts, finding.kind, finding.container) !== 'no') add(orgId, finding, version)
   }
   for (const { orgId, facts } of orgs)
-    for (const finding of orgFindingsOf(facts, limitsOf(orgId), nowMs)) add(orgId, finding, null)
+    for (const finding of orgFindingsOf(facts, thresholdsOf(orgId), nowMs)) add(orgId, finding, null)
   return found
 }
 
@@ -124,9 +128,9 @@ function findingsByKey({ versions, latencies, orgs }: Facts, limitsOf: (orgId: n
 function stateOf(
   { kind, squidId, container }: OpenAlert,
   versions: ReadonlyMap<number, AlertSubject>,
-  limits: Limits,
+  thresholds: Thresholds,
 ): 'clear' | 'unknown' | 'inapplicable' {
-  if (limits[kind] === null) return 'inapplicable'
+  if (thresholds[kind] === null) return 'inapplicable'
   if (squidId === null) return 'clear'
   const version = versions.get(squidId)
   if (!version || version.isDeleting) return 'inapplicable'
@@ -135,7 +139,7 @@ function stateOf(
 }
 
 /**
- * A warning can become critical, but not the reverse: a value that fluctuates around a limit would cause a notification each time. The text
+ * A warning can become critical, but not the reverse: a value that fluctuates around a threshold would cause a notification each time. The text
  * changes only then, because reasons contain numbers that change in every round.
  */
 function worsenedTransitions(alert: OpenAlert, { severity, label, reason }: Finding): Transition[] {

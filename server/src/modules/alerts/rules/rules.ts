@@ -1,5 +1,5 @@
 import { alertKinds, alertRules, type AlertKind, type AlertRule } from '@shoal/contract'
-import type { Limits } from '../../observing/index.ts'
+import type { Thresholds } from '../../observing/index.ts'
 
 /** Returns all rules of an organization, in the order of the contract: its own settings, or the defaults. */
 export function rulesOf(changedRules: readonly AlertRule[]): AlertRule[] {
@@ -19,8 +19,8 @@ export function thresholdError(kind: AlertKind, threshold: number | null): strin
   return isAllowed ? null : `A number between ${range.min} and ${range.max}`
 }
 
-/** Returns the limit of each rule: its threshold, 0 for a rule without one, and null for a disabled rule. */
-export const limitsOf = (rules: readonly AlertRule[]): Limits =>
+/** Returns the threshold of each rule: 0 for a rule without one, and null for a disabled rule. */
+export const thresholdsOf = (rules: readonly AlertRule[]): Thresholds =>
   Object.fromEntries(
     rules.map(({ kind, isEnabled, threshold }) => [kind, isEnabled ? (threshold ?? 0) : null]),
-  ) as Limits
+  ) as Thresholds

@@ -18,7 +18,7 @@ import {
   listAccountsWithCaps,
   versionsWithTags,
   deleteHibernation,
-  followSuspensions,
+  applySuspensions,
   listHibernations,
 } from './limits-store.ts'
 import { systemAction } from '../../deployments/index.ts'
@@ -132,10 +132,10 @@ async function sendCapWarning(
  * next round.
  */
 export async function applyHibernations(app: App): Promise<void> {
-  await followSuspensions(app.db, app.clock.now())
+  await applySuspensions(app.db, app.clock.now())
   for (const row of await listHibernations(app.db)) {
-    const type = row.isWaking ? 'RESTART' : 'HIBERNATE'
+    const type = row.isRestartRequested ? 'RESTART' : 'HIBERNATE'
     const outcome = await systemAction(app, row.squidId, type, `billing ${row.reason}`)
-    if (row.isWaking && outcome !== 'busy') await deleteHibernation(app.db, row.squidId)
+    if (row.isRestartRequested && outcome !== 'busy') await deleteHibernation(app.db, row.squidId)
   }
 }

@@ -33,7 +33,7 @@ export async function versionsWithTags(db: Db, orgId: number): Promise<Set<numbe
   return new Set(rows.map((row) => row.squidId))
 }
 
-/** A version that is marked for hibernation, or for a restart (`isWaking`). */
+/** A version that is marked for hibernation, or for a restart. */
 export type HibernationRow = typeof billingHibernations.$inferSelect
 
 /** Marks all running versions for hibernation. Versions that a member hibernated are not marked, so billing will not restart them. */
@@ -49,7 +49,7 @@ export async function requestHibernationsForDebt(db: Db, orgId: number, at: Date
  * Marks the running versions of suspended organizations for hibernation. When a suspension has ended, requests a restart of the
  * versions that it hibernated. Does not change versions that are marked for another reason.
  */
-export async function followSuspensions(db: Db, at: Date): Promise<void> {
+export async function applySuspensions(db: Db, at: Date): Promise<void> {
   await db.execute(sql`
     insert into billing_hibernations (squid_id, org_id, squid_name, reason, month, is_waking, at)
     select s.id, s.org_id, s.name || '@' || s.slot, 'suspension', ${monthOf(at.getTime())}, false, ${at}
@@ -95,7 +95,7 @@ export async function requestRestartsAfterCap(db: Db, orgId: number): Promise<vo
 async function markForRestart(db: Db, orgId: number, reason: HibernationRow['reason']): Promise<void> {
   await db
     .update(billingHibernations)
-    .set({ isWaking: true })
+    .set({ isRestartRequested: true })
     .where(and(eq(billingHibernations.orgId, orgId), eq(billingHibernations.reason, reason)))
 }
 
@@ -111,7 +111,7 @@ export function listHibernatedByCap(db: Db, orgId: number): Promise<HibernationR
       and(
         eq(billingHibernations.orgId, orgId),
         eq(billingHibernations.reason, 'cap'),
-        ne(billingHibernations.isWaking, true),
+        ne(billingHibernations.isRestartRequested, true),
       ),
     )
 }

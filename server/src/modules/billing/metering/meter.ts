@@ -49,7 +49,7 @@ async function recordHours(db: Db, fromMs: number, untilMs: number, at: Date): P
 }
 
 /** Returns the usage of all organizations in the current month, including usage that is not recorded yet. */
-export async function usageOfAllSoFar(app: Pick<App, 'clock' | 'db'>): Promise<(DayUsage & { orgId: number })[]> {
+export async function usageSoFarByOrg(app: Pick<App, 'clock' | 'db'>): Promise<(DayUsage & { orgId: number })[]> {
   const nowMs = app.clock.now().getTime()
   const [recorded, meter] = await Promise.all([
     store.usageOfMonthByOrg(app.db, monthOf(nowMs)),

@@ -22,7 +22,7 @@ import type { ChargeOutcome, PaymentProvider } from './provider.ts'
 /** The minimum charge. Payment providers reject smaller ones, so smaller invoices are marked as paid. */
 const minChargeCents = 50
 
-/** The status after the charges, and the error of the failed charge, as the customer sees it; null if none failed. */
+/** The status after the charges, and the error of the failed charge, as it is shown to the customer; null if none failed. */
 export type ChargeSummary = { status: OrgStatus; error: string | null }
 
 /**

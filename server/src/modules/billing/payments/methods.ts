@@ -30,7 +30,7 @@ type Write = () => Promise<PaymentMethod>
 /**
  * Reads from the provider which payment method the form has set up, and adds it unless it was added already. Deletes the payment
  * method `replaces`. `inTransaction` runs the writes in a transaction.
- * @throws Refusal 404 for an unknown form or payment method; 405 when the set-up did not succeed
+ * @throws Refusal 404 for an unknown form or payment method; 405 when the setup did not succeed
  */
 export async function replaceMethod(
   app: App,

@@ -154,24 +154,24 @@ export async function recordEvent(db: Db, id: string, at: Date): Promise<void> {
   await db.insert(billingEvents).values({ id, at }).onConflictDoNothing()
 }
 
-/** Adds a set-up of the test provider. */
+/** Adds a setup of the test provider. */
 export async function insertSetup(db: Db, setup: typeof testSetups.$inferInsert): Promise<void> {
   await db.insert(testSetups).values(setup)
 }
 
-/** Returns the set-up of the test provider with this secret; null if there is none. */
+/** Returns the setup of the test provider with this secret; null if there is none. */
 export async function selectSetup(db: Db, clientSecret: string) {
   const [row] = await db.select().from(testSetups).where(eq(testSetups.clientSecret, clientSecret))
   return row ?? null
 }
 
-/** Returns the set-up of the test provider that created a payment method; null if there is none. */
+/** Returns the setup of the test provider that created a payment method; null if there is none. */
 export async function selectSetupOfMethod(db: Db, paymentMethodId: string) {
   const [row] = await db.select().from(testSetups).where(eq(testSetups.paymentMethodId, paymentMethodId))
   return row ?? null
 }
 
-/** Changes a set-up of the test provider. */
+/** Changes a setup of the test provider. */
 export async function changeSetup(
   db: Db,
   clientSecret: string,

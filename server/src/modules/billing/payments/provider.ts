@@ -10,8 +10,8 @@ export type PaymentProvider = {
   /** Returns the secret with which the form in the browser sets up a payment method. */
   startSetup: (customerId: string) => Promise<{ clientSecret: string }>
   /**
-   * Reads the result of the set-up from the provider, because the browser is not trusted.
-   * @throws Refusal 404 for an unknown set-up or that of another customer; 405 with the provider's message when it did not
+   * Reads the result of the setup from the provider, because the browser is not trusted.
+   * @throws Refusal 404 for an unknown setup or that of another customer; 405 with the provider's message when it did not
    * succeed
    */
   finishSetup: (customerId: string, clientSecret: string) => Promise<PaymentMethod>

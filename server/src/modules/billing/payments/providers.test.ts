@@ -84,7 +84,7 @@ describe.each(['test', 'stripe'] as const)('payment by %s', (name) => {
     expect(status).toBe(/^\d+$/.test(outcome) ? 'ACTIVE' : 'DRAFT')
   })
 
-  test('a card is not saved without its authentication; the server reads the result of a set-up from the provider, not from the browser', async () => {
+  test('a card is not saved without its authentication; the server reads the result of a setup from the provider, not from the browser', async () => {
     const org = await t.make.org({ status: 'DRAFT' })
     expect(await saveCard(org, '4000002500003155', 'fail')).toMatch('We are unable to authenticate')
     const { create } = await billing(org).getSettings({ params: paramsOf(org) })

@@ -42,7 +42,7 @@ export function createStripeProvider(settings: StripeSettings): PaymentProvider 
         usage: 'off_session',
         allowed_payment_method_types: ['card', 'link'],
       })
-      if (!setup.client_secret) throw new Error('Stripe returned a set-up without a secret')
+      if (!setup.client_secret) throw new Error('Stripe returned a setup without a secret')
       return { clientSecret: setup.client_secret }
     },
     finishSetup: async (customerId, clientSecret) => {

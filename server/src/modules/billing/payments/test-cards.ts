@@ -41,7 +41,7 @@ function alwaysFailing(error: CardError): CardBehaviour {
   return { setup: error, charge: error }
 }
 
-/** Returns how a card behaves: as its test number says, and always failing if it is invalid or has expired. */
+/** Returns how a card behaves: as documented for its test number, and always failing if it is invalid or has expired. */
 export function behaviourOf(card: TestProviderCard, now: Date): CardBehaviour {
   if (!isLuhnValid(card.number)) return alwaysFailing(cardError('incorrect_number', 'Your card number is invalid.'))
   if (Date.UTC(card.expYear, card.expMonth) <= now.getTime())

@@ -50,7 +50,7 @@ export function createTestProvider(app: Pick<App, 'db' | 'clock'>): PaymentProvi
   }
 }
 
-/** Confirms a set-up with a card, as Stripe's form does in the browser, with authentication if required. */
+/** Confirms a setup with a card, as Stripe's form does in the browser, with authentication if required. */
 export async function enterTestCard(
   app: Pick<App, 'db' | 'clock'>,
   orgId: number,

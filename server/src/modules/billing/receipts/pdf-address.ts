@@ -1,6 +1,6 @@
 import type PDFKit from 'pdfkit'
 import type { InvoiceRow } from '../payments/payment-store.ts'
-import { drawRuns, runsOf, unprintedMark, unprintedOf, type PdfFont } from './pdf-fonts.ts'
+import { drawRuns, runsOf, replacementCharacter, unprintedOf, type PdfFont } from './pdf-fonts.ts'
 
 type Pdf = InstanceType<typeof PDFKit>
 
@@ -26,7 +26,7 @@ export function drawAddress(
   texts.forEach(draw)
   if (unprintedOf(texts, fonts).length > 0) {
     pdf.fillColor(mutedColor)
-    draw(`${unprintedMark} is a character that this PDF has no font for.`)
+    draw(`${replacementCharacter} is a character that this PDF has no font for.`)
   }
   pdf.y += 8
 }

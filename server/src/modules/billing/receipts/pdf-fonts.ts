@@ -21,7 +21,7 @@ export type PdfFont = { name: string; hasCharacter: (codePoint: number) => boole
 export type TextRun = { text: string; font: string; unprinted: string | null }
 
 /** Replaces a character that no font has. */
-export const unprintedMark = '\uFFFD'
+export const replacementCharacter = '\uFFFD'
 
 /**
  * Opens the built-in fonts, and the operator's font only if `texts` need it, since it may be large. Each PDF opens its fonts
@@ -53,7 +53,7 @@ export function runsOf(text: string, fonts: readonly PdfFont[]): TextRun[] {
     const font = fonts.find((candidate) => canPrint(candidate, segment))?.name
     const run: TextRun = font
       ? { text: segment, font, unprinted: null }
-      : { text: unprintedMark, font: regular, unprinted: segment }
+      : { text: replacementCharacter, font: regular, unprinted: segment }
     if (!lastRun || (segment !== ' ' && !isMergeable(lastRun, run))) runs.push(run)
     else {
       lastRun.text += run.text

@@ -129,7 +129,7 @@ export async function startStripeServer(webhookSecret: string): Promise<StripeSe
 
   const setupOf = (clientSecret: string): Stored => {
     const setup = objects.get(clientSecret.split('_secret_')[0] ?? '')
-    if (!setup) throw new Error('no such set-up')
+    if (!setup) throw new Error('no such setup')
     return setup
   }
   const stripe = new Stripe('sk_test_server')

@@ -16,11 +16,11 @@ const literal = escapeLiteral
 export const ownerWhileFull = (role: string): string => `${role}_own`
 
 /**
- * The tenant's access while the database is full. `free`: read, delete rows, and truncate and vacuum tables. `read`: only read,
+ * The tenant's access while the database is full. `delete`: read, delete rows, and truncate and vacuum tables. `read`: only read,
  * because the database has functions or rules, which could write when rows are deleted. `none`: no access, because the database
  * has functions that run with the rights of the owner, or other roles have privileges to write.
  */
-export type AccessWhileFull = 'free' | 'read' | 'none'
+export type AccessWhileFull = 'delete' | 'read' | 'none'
 
 /** A database that is full, with its owner and its read-only role. */
 export type FullDatabase = { database: string; role: string; readRole: string }
@@ -157,7 +157,7 @@ async function accessOf(client: Client, database: string, role: string, logins: 
     [database, role, logins],
   )
   if (rows[0]?.hasOtherWriters !== false) return 'none'
-  return rows[0].hasCode ? 'read' : 'free'
+  return rows[0].hasCode ? 'read' : 'delete'
 }
 
 async function grantReadAccess(client: Client, database: string, role: string, access: AccessWhileFull): Promise<void> {
@@ -169,7 +169,7 @@ async function grantReadAccess(client: Client, database: string, role: string, a
     for (const kind of ['tables', 'sequences']) await client.query(`grant select on all ${kind} ${inSchema}`)
     await client.query(`grant execute on all routines ${inSchema}`)
   }
-  if (access !== 'free') return
+  if (access !== 'delete') return
   const privileges = (await postgresMajor(client)) >= 17 ? 'delete, truncate, maintain' : 'delete, truncate'
   // Excludes materialized views, because a refresh may need any amount of space.
   const tables = await client.query<{ name: string }>(

@@ -8,15 +8,15 @@ import {
   beginLoading,
   beginReading,
   commit,
-  holdSnapshot,
+  lockAndExportSnapshot,
   listCopiedTables,
-  type HeldSnapshot,
+  type LockedSnapshot,
 } from './copy-store.ts'
 import type { Definition } from './definition.ts'
 import { readDefinitions } from './definitions-store.ts'
 
 /** The database of a version on one server, with the role that owns it. */
-export type Place = { cluster: Database; database: string; role: string; readRole: string; password: string }
+export type DatabaseLocation = { cluster: Database; database: string; role: string; readRole: string; password: string }
 
 /** The copy differs from its source, or an object cannot be copied. The message names the objects. */
 export class CopyDiffers extends Error {
@@ -29,7 +29,7 @@ export type CopyProgress = (copied: number, total: number) => void
 export type Copied = { tables: number; rows: number; bytes: number }
 
 /** Connects as the owner of the database, because statements of Shoal's own role must not run code of the tenant. */
-export const connectAsOwner = ({ cluster, database, role, password }: Place): Promise<Client> =>
+export const connectAsOwner = ({ cluster, database, role, password }: DatabaseLocation): Promise<Client> =>
   connectToTenant(cluster, { database, as: { role, password }, applicationName: 'shoal move' })
 
 /**
@@ -38,20 +38,20 @@ export const connectAsOwner = ({ cluster, database, role, password }: Place): Pr
  * @throws CopyDiffers if the copy is not equal to the source
  */
 export async function copyDatabase(
-  source: Place,
-  target: Place,
+  source: DatabaseLocation,
+  target: DatabaseLocation,
   { signal, onProgress }: { signal: AbortSignal; onProgress: CopyProgress },
-): Promise<{ heldSnapshot: HeldSnapshot; copied: Copied }> {
+): Promise<{ lockedSnapshot: LockedSnapshot; copied: Copied }> {
   await using cleanup = new AsyncDisposableStack()
-  const heldSnapshot = await holdSnapshot(source.cluster, source.database)
+  const lockedSnapshot = await lockAndExportSnapshot(source.cluster, source.database)
   const releaseOnFailure = cleanup.use(new AsyncDisposableStack())
-  releaseOnFailure.defer(heldSnapshot.release)
+  releaseOnFailure.defer(lockedSnapshot.release)
   const from = endWith(cleanup, signal, await connectAsOwner(source))
   const to = endWith(cleanup, signal, await connectAsOwner(target))
-  await beginReading(from, heldSnapshot.snapshot)
+  await beginReading(from, lockedSnapshot.snapshot)
   const { readRole } = source
   const tables = await listCopiedTables(from)
-  const unlocked = tables.find(({ name }) => !heldSnapshot.tables.has(name))
+  const unlocked = tables.find(({ name }) => !lockedSnapshot.tables.has(name))
   if (unlocked) throw new CopyDiffers(`The table ${unlocked.name} was created while the copy began`)
   const definitions = await readDefinitions(from, readRole)
   await beginLoading(to)
@@ -76,7 +76,7 @@ export async function copyDatabase(
     rows += Number(one.rows)
   }
   releaseOnFailure.move()
-  return { heldSnapshot, copied: { tables: tables.length, rows, bytes } }
+  return { lockedSnapshot, copied: { tables: tables.length, rows, bytes } }
 }
 
 /** Returns the names of objects that only one side has, or that differ. */

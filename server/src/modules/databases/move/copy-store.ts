@@ -20,7 +20,7 @@ export async function listCopiedTables(client: Client): Promise<CopiedTable[]> {
 }
 
 /** A snapshot of a database. Until its release, no program can write to the tables of the database. */
-export type HeldSnapshot = {
+export type LockedSnapshot = {
   /** The id for `set transaction snapshot` of other connections. */
   snapshot: string
   /** Quoted names of the locked tables. */
@@ -36,7 +36,7 @@ export type HeldSnapshot = {
  * holds the lock, because locking runs no code of the tenant, and because the tenant could end its own sessions.
  * @throws DatabaseError if a program holds a lock of a table for 30 seconds
  */
-export async function holdSnapshot(cluster: Database, database: string): Promise<HeldSnapshot> {
+export async function lockAndExportSnapshot(cluster: Database, database: string): Promise<LockedSnapshot> {
   const client = await connectToTenant(cluster, { database, applicationName: 'shoal move' })
   try {
     // If the host of this process vanishes, Postgres must release the lock within minutes.

@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { copyTable, sumTable } from '../../../db/copy-rows.ts'
 import type { SquidDatabaseRow } from '../database-store.ts'
 import { connectToTenant } from '../tenant-client-store.ts'
-import { connectAsOwner, type Place } from './copy-database.ts'
+import { connectAsOwner, type DatabaseLocation } from './copy-database.ts'
 import { applyDefinitions, beginLoading, beginReading, commit, listCopiedTables } from './copy-store.ts'
 import { readSampleDefinitions } from './definitions-store.ts'
-import { placeOf, type MoveApp } from './prepare-move.ts'
+import { locationOf, type MoveApp } from './prepare-move.ts'
 import { createScratch, dropScratch, listScratch } from './scratch-store.ts'
 
 /** A measured estimate of a move. */
@@ -33,11 +33,11 @@ export async function estimateMove(app: MoveApp, row: SquidDatabaseRow, server: 
   for (const name of await listScratch(cluster)) await dropScratch(cluster, name).catch(() => undefined)
   const name = `shoal_probe_${randomBytes(6).toString('hex')}`
   const password = randomBytes(24).toString('base64url')
-  const scratch: Place = { cluster, database: name, role: name, readRole: name, password }
+  const scratch: DatabaseLocation = { cluster, database: name, role: name, readRole: name, password }
   await using cleanup = new AsyncDisposableStack()
   cleanup.defer(() => dropScratch(cluster, name).catch(() => undefined))
   await createScratch(cluster, name, password)
-  const from = await connectAsOwner(placeOf(app, row, row.server))
+  const from = await connectAsOwner(locationOf(app, row, row.server))
   cleanup.defer(() => from.end().catch(() => undefined))
   const to = await connectToTenant(cluster, {
     database: name,

@@ -1,5 +1,5 @@
 import type { Db } from '../../../db/database.ts'
-import { capacityOf, limitConnectionsOf, neededByAll } from '../connections.ts'
+import { capacityOf, limitConnectionsOf, minConnectionsOfAll } from '../connections.ts'
 import { readServerSettings, selectAllDatabases, type SquidDatabaseRow } from '../database-store.ts'
 import { closeLoginRole } from '../logins-store.ts'
 import { rolesOn } from '../measuring/writers-store.ts'
@@ -7,7 +7,7 @@ import { copyDatabase, type Copied, type CopyProgress } from './copy-database.ts
 import { isSameServer } from './copy-store.ts'
 import { estimateMove } from './estimate-move.ts'
 import { deleteAllLogins, saveServer } from './move-store.ts'
-import { checkMove, createTarget, placeOf, type MoveApp } from './prepare-move.ts'
+import { checkMove, createTarget, locationOf, type MoveApp } from './prepare-move.ts'
 
 /** A copy of a version's database on the server of another installation. */
 export type InstallationCopy = {
@@ -26,12 +26,16 @@ async function copy(
   options: { signal: AbortSignal; onProgress: CopyProgress },
 ): Promise<InstallationCopy> {
   await createTarget(app, row, server)
-  const { heldSnapshot, copied } = await copyDatabase(placeOf(app, row, row.server), placeOf(app, row, server), options)
-  return { copied, check: heldSnapshot.check, release: heldSnapshot.release }
+  const { lockedSnapshot, copied } = await copyDatabase(
+    locationOf(app, row, row.server),
+    locationOf(app, row, server),
+    options,
+  )
+  return { copied, check: lockedSnapshot.check, release: lockedSnapshot.release }
 }
 
 /**
- * Prevents all programs and users from using the database on its present server, and ends their sessions. The database stays.
+ * Prevents all programs and users from using the database on its current server, and ends their sessions. The database is kept.
  * @throws DatabaseError if Shoal's role may not change a role; Error if sessions do not end
  */
 async function close({ databaseHosts }: Pick<MoveApp, 'databaseHosts'>, row: SquidDatabaseRow): Promise<void> {
@@ -40,7 +44,7 @@ async function close({ databaseHosts }: Pick<MoveApp, 'databaseHosts'>, row: Squ
 }
 
 /** Records the new servers of databases, by the ids of their versions. Programs get their own logins there when they start. */
-async function arrive(app: MoveApp, tx: Db, serverOf: (row: SquidDatabaseRow) => string): Promise<void> {
+async function saveServers(app: MoveApp, tx: Db, serverOf: (row: SquidDatabaseRow) => string): Promise<void> {
   await deleteAllLogins(tx)
   const versions = new Map<string, string>()
   for (const row of await selectAllDatabases(tx)) {
@@ -59,9 +63,9 @@ export const installationCopies = {
   estimate: estimateMove,
   copy,
   close,
-  arrive,
+  saveServers,
   limit: limitConnectionsOf,
-  neededConnections: neededByAll,
+  neededConnections: minConnectionsOfAll,
   capacityOf,
   isSameServer,
 }

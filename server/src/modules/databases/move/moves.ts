@@ -10,7 +10,7 @@ import {
 import { copyDatabase, CopyDiffers, type Copied, type CopyProgress } from './copy-database.ts'
 import { estimateMove } from './estimate-move.ts'
 import { saveMovingTo, saveServer } from './move-store.ts'
-import { checkMove, checkCapacity, createTarget, eraseCopy, MoveRefused, placeOf } from './prepare-move.ts'
+import { checkMove, checkCapacity, createTarget, eraseCopy, MoveRefused, locationOf } from './prepare-move.ts'
 
 /** A finished copy of a database. No program can write to the source until `release`, so the copy stays equal to it. */
 export type MovingDatabase = {
@@ -38,17 +38,21 @@ async function copy(
   await checkMove(app, row, server)
   await createTarget(app, row, server)
   await limitConnectionsOf(app, app.databaseHosts.get(server))
-  const { heldSnapshot, copied } = await copyDatabase(placeOf(app, row, row.server), placeOf(app, row, server), options)
+  const { lockedSnapshot, copied } = await copyDatabase(
+    locationOf(app, row, row.server),
+    locationOf(app, row, server),
+    options,
+  )
   return {
     copied,
     switchTo: async (tx) => {
       const target = app.databaseHosts.get(server)
       await checkCapacity(app, tx, row, target)
       const { version } = await readServerSettings(target.cluster)
-      await heldSnapshot.check()
+      await lockedSnapshot.check()
       await saveServer(tx, squidId, { server, version })
     },
-    release: heldSnapshot.release,
+    release: lockedSnapshot.release,
   }
 }
 

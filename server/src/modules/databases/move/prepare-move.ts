@@ -15,7 +15,7 @@ import {
 } from '../database-store.ts'
 import { ownerWhileFull, rolesOn } from '../measuring/writers-store.ts'
 import { ownerPasswordOf, readerPasswordOf } from '../passwords.ts'
-import { connectAsOwner, joinNames, type Place } from './copy-database.ts'
+import { connectAsOwner, joinNames, type DatabaseLocation } from './copy-database.ts'
 import { isSameServer } from './copy-store.ts'
 import { readRoleSettings } from './move-store.ts'
 import { listExtensions, listUnsupported, missingExtensions } from './unsupported-store.ts'
@@ -29,7 +29,7 @@ export class MoveRefused extends Error {
 }
 
 /** Returns the version's database, or its copy, on the server. */
-export const placeOf = (app: MoveApp, row: SquidDatabaseRow, server: string): Place => ({
+export const locationOf = (app: MoveApp, row: SquidDatabaseRow, server: string): DatabaseLocation => ({
   cluster: app.databaseHosts.get(server).cluster,
   database: row.database,
   role: row.role,
@@ -56,7 +56,7 @@ export async function checkMove(app: MoveApp, row: SquidDatabaseRow, server: str
   if (roles.includes(ownerWhileFull(row.role)))
     throw new MoveRefused('The database is full. Raise scale.addons.postgres.storage, deploy, and then move it.')
   await app.db.transaction((tx) => checkCapacity(app, tx, row, target))
-  const client = await connectAsOwner(placeOf(app, row, row.server))
+  const client = await connectAsOwner(locationOf(app, row, row.server))
   try {
     const unsupported = await listUnsupported(client, row.role, row.readRole)
     if (unsupported.length > 0)

@@ -32,7 +32,9 @@ export const hibernate: Step = {
     const hibernated = { sealedWorkload: null, desiredState: 'hibernated', hibernatedAt: app.clock.now() } as const
     await context.change((tx) => switchSquid(tx, deployment.squidId, hibernated))
     await reconcileVersion(context.engine, deployment.squidId)
-    context.journal.info('All programs have stopped; the data is kept. Restart or deploy the version to wake it.')
+    context.journal.info(
+      'All programs have stopped; the data is kept. Restart or deploy the version to start it again.',
+    )
   },
 }
 

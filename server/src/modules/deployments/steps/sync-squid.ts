@@ -145,7 +145,7 @@ async function switchTo(
   const { generation, secretNames, secretsReadAt } = deployment.notes
   const now = app.clock.now()
   // The containers to start after a reboot of the host. They exclude init, which has finished.
-  const lastingContainers = pickContainers(next, isServer, isProcessor)
+  const permanentContainers = pickContainers(next, isServer, isProcessor)
   await app.db.transaction(async (tx) => {
     context.deployment = await addNotes(tx, deployment, { rollout: 'switched' }, now)
     await inSwitch(tx)
@@ -156,7 +156,7 @@ async function switchTo(
       desiredState: 'running',
       hibernatedAt: null,
       generation: generation ?? squid.generation,
-      sealedWorkload: sealWorkload(app.sealer, squid.id, lastingContainers),
+      sealedWorkload: sealWorkload(app.sealer, squid.id, permanentContainers),
       secretNames: secretNames ?? [],
       secretsReadAt: secretsReadAt ? new Date(secretsReadAt) : null,
       apiReplicas: plan.api?.replicas ?? 0,

@@ -33,7 +33,7 @@ export async function probeWhile(t: DeployApp, squidId: number, work: () => Prom
 async function probeOnce(t: DeployApp, squidId: number, result: ProbeResult): Promise<void> {
   const generation = (await selectSquid(t.app.db, squidId))?.generation ?? 0
   const endpoint = t.runtime.directory.endpoint(workloadIdOf(squidId, generation), 'api', apiPort)
-  if (endpoint && (await requestApi(endpoint)).fault === null) result.responses++
+  if (endpoint && (await requestApi(endpoint)).problem === null) result.responses++
   else result.failures++
   const writers = (await t.runtime.observe()).filter(
     (o) => o.workload.startsWith(`${squidId}.`) && isProcessor({ name: o.container }) && o.state === 'running',

@@ -67,7 +67,7 @@ async function scanBlocks(
     // Reads up to twice the size of a page, so that more lines are read than fit on it.
     const more = await readRanges(db, { ...query, ...timeRange, ranges, limit: limit + 1, maxBytes: 2 * maxPageBytes })
     const merged = [...lines, ...more].sort(compareBy(query.direction))
-    limit = Math.min(limit, countFitting(merged))
+    limit = Math.min(limit, countLinesThatFit(merged))
     lines = merged.slice(0, limit + 1)
   }
   // Lines that are not in a block yet may have any time.
@@ -91,7 +91,7 @@ async function scanBlocks(
 }
 
 /** Returns the number of lines that fit on a page, including the one that fills it; Infinity if all fit. */
-function countFitting(lines: StoredLine[]): number {
+function countLinesThatFit(lines: StoredLine[]): number {
   let bytes = 0
   for (const [index, line] of lines.entries()) {
     bytes += bytesOf(line)

@@ -25,7 +25,7 @@ export async function readUsage(client: ClientBase, db: Db, day: string): Promis
   }
 }
 
-/** Returns the ids of the versions whose log already says that a quota was used up on `day`, each with `day`. */
+/** Returns the ids of the versions whose log already reports that a quota was used up on `day`, each with `day`. */
 export async function readQuotaReports(client: ClientBase, day: string): Promise<Map<number, string>> {
   const { rows } = await client.query<{ squidId: number }>(
     'select squid_id as "squidId" from log_streams where quota_reported_on = $1::date',

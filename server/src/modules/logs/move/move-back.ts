@@ -8,7 +8,7 @@ import { deleteOwner, findMove, copyStateToControlPlane, tryIngestLock } from '.
 /**
  * Moves the logs from their own database back to that of the control plane, while no server runs. Until the last step, their own database
  * stays the current one, and an interrupted move starts from the beginning. Returns `{versions}`.
- * @throws Error that says what to do first; WrongLogsDatabase
+ * @throws Error with what to do first; WrongLogsDatabase
  */
 export async function moveLogsBack(app: App): Promise<{ versions: number }> {
   if (!hasSeparateDatabase(app))

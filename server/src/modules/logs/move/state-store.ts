@@ -107,10 +107,10 @@ async function copyState(source: ClientBase, target: ClientBase): Promise<void> 
 
 /** Takes the lock of the ingestor, until the connection ends. Returns false while a worker holds it. */
 export async function tryIngestLock(client: ClientBase): Promise<boolean> {
-  const { rows } = await client.query<{ isOurs: boolean }>(
-    `select pg_try_advisory_lock(hashtextextended('shoal:log-ingest', 0)) as "isOurs"`,
+  const { rows } = await client.query<{ isLocked: boolean }>(
+    `select pg_try_advisory_lock(hashtextextended('shoal:log-ingest', 0)) as "isLocked"`,
   )
-  return rows[0]?.isOurs === true
+  return rows[0]?.isLocked === true
 }
 
 /** Deletes what marks a database as the database of logs of an installation, so that any installation can use it again. */

@@ -10,7 +10,7 @@ export type IngressMinute = {
   minute: Date
   successes: number
   errors: number
-  /** How many of `errors` were the fault of the squid or the gateway. */
+  /** How many of `errors` the squid or the gateway caused. */
   failures: number
   successBytes: number
   errorBytes: number

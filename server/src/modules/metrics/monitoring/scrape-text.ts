@@ -5,7 +5,7 @@ import { listLags } from '../../observing/index.ts'
 import { percentile } from '../ingress/histogram.ts'
 import { selectHistograms } from '../ingress/read-ingress-store.ts'
 import { gapMs } from '../sampling/sample.ts'
-import { selectContainerTotals, selectIngressTotals, selectNewest } from './now-store.ts'
+import { selectContainerTotals, selectIngressTotals, selectNewest } from './current-store.ts'
 import { selectLabels, type LabelledSquid } from './series-store.ts'
 
 const squidLabelNames = ['squid_id', 'squid_name', 'squid_slot', 'squid_tags'] as const

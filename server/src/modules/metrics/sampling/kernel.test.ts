@@ -12,7 +12,7 @@ import { makeVersion } from '../../versions/testing/make-version.ts'
 import { openSampler } from './sampler.ts'
 
 /**
- * The source of a program that counts its runs in its own folder. Its first six runs end as `ends` says: with an error, out of memory, or
+ * The source of a program that counts its runs in its own folder. Each of its first six runs ends with the next value of `ends`: with an error, out of memory, or
  * with a child that is out of memory. Later runs do not end.
  */
 const PROGRAM = `

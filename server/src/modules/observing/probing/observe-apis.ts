@@ -36,7 +36,7 @@ async function unavailableReason({ directory }: App, { squidId, generation, cont
   if (state !== 'running') return reason ?? 'It is not running.'
   const { port, request } = serverProbeOf(container)
   const endpoint = directory.endpoint(workloadIdOf(squidId, generation), container, port)
-  return endpoint ? (await request(endpoint)).fault : 'It cannot be reached.'
+  return endpoint ? (await request(endpoint)).problem : 'It cannot be reached.'
 }
 
 /** Returns the row to write after a probe; null if nothing has changed. */

@@ -9,10 +9,10 @@ const headers = { 'content-type': 'application/json' }
 const apiPortName = `port ${apiPort}, which GRAPHQL_SERVER_PORT names`
 
 /**
- * `fault`: why the program is not available, in a sentence; null if it is available. `responseText`: its unredacted error response, which
+ * `problem`: why the program is not available, in a sentence; null if it is available. `responseText`: its unredacted error response, which
  * may contain secrets; null without an error response.
  */
-export type ApiProbe = { fault: string | null; responseText: string | null }
+export type ApiProbe = { problem: string | null; responseText: string | null }
 
 /** Sends the simplest GraphQL query. An api is available if it responds with a status below 500, even if not with GraphQL. */
 export async function requestApi(endpoint: Endpoint): Promise<ApiProbe> {
@@ -20,10 +20,10 @@ export async function requestApi(endpoint: Endpoint): Promise<ApiProbe> {
   try {
     const { status, text } = await requestContainer(endpoint, request, body)
     return status < 500
-      ? { fault: null, responseText: null }
-      : { fault: `It responded with HTTP status ${status}.`, responseText: text }
+      ? { problem: null, responseText: null }
+      : { problem: `It responded with HTTP status ${status}.`, responseText: text }
   } catch (error) {
-    return { fault: faultOf(error, apiPortName), responseText: null }
+    return { problem: problemOf(error, apiPortName), responseText: null }
   }
 }
 
@@ -32,10 +32,10 @@ async function requestHasura(endpoint: Endpoint): Promise<ApiProbe> {
   try {
     const { status, text } = await requestContainer(endpoint, { method: 'GET', path: '/healthz', timeoutMs })
     return status < 400
-      ? { fault: null, responseText: null }
-      : { fault: `It responded to /healthz with HTTP status ${status}.`, responseText: text }
+      ? { problem: null, responseText: null }
+      : { problem: `It responded to /healthz with HTTP status ${status}.`, responseText: text }
   } catch (error) {
-    return { fault: faultOf(error, `port ${hasuraPort}`), responseText: null }
+    return { problem: problemOf(error, `port ${hasuraPort}`), responseText: null }
   }
 }
 
@@ -43,7 +43,7 @@ async function requestHasura(endpoint: Endpoint): Promise<ApiProbe> {
 export const serverProbeOf = (name: string): { port: number; request: (endpoint: Endpoint) => Promise<ApiProbe> } =>
   isHasura({ name }) ? { port: hasuraPort, request: requestHasura } : { port: apiPort, request: requestApi }
 
-function faultOf(error: unknown, port: string): string {
+function problemOf(error: unknown, port: string): string {
   const { code, name } = error as NodeJS.ErrnoException
   if (code === 'ENOENT' || code === 'ECONNREFUSED') return `Nothing listens on ${port}.`
   if (name === 'TimeoutError' || name === 'AbortError')

@@ -7,7 +7,7 @@ import { selectContainers, selectProcessors } from './parts-store.ts'
 export type ObservedLag = { squidId: number; container: string } & NonNullable<Processor['lag']>
 
 /**
- * Returns how far the running processors of an organization are behind their chains, as the API shows it. Omits processors whose lag
+ * Returns how far the running processors of an organization are behind their chains, as the API returns it. Omits processors whose lag
  * is unknown: those without an independent head that have not responded since `sinceMs`.
  */
 export async function listLags(

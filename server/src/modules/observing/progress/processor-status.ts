@@ -32,7 +32,7 @@ export function processorStatus(
 ): Status {
   if (!container) return { status: 'STARTING', reason: null, sinceMs: null }
   const { state, sinceMs } = container
-  const stuck = reasonStuck(container, metrics, nowMs)
+  const stuck = stuckReason(container, metrics, nowMs)
   // Each restart in a crash loop resets `sinceMs`, so the start of the loop is not known.
   if (stuck) return { ...stuck, status: 'STUCK', sinceMs: isCrashLooping(container, nowMs) ? null : stuck.sinceMs }
   if (state === 'finished') return { status: 'SYNCED', reason: 'It has finished its work.', sinceMs }
@@ -49,7 +49,7 @@ export function processorStatus(
  * Returns why a processor has made no progress for `waitMs`, and since when; null if it makes progress, or if that is unknown. `reason` is
  * null if the cause is unknown.
  */
-export function reasonStuck(
+export function stuckReason(
   container: ObservedContainer,
   metrics: ObservedProcessor | undefined,
   nowMs: number,
@@ -61,7 +61,7 @@ export function reasonStuck(
   if (state === 'finished') return exitCode === 0 ? null : { reason, sinceMs }
   if (state !== 'running') return null
   if (!isOfCurrentRun(container, metrics))
-    return reasonNotIndexing(container, nowMs, Math.max(waitMs, notIndexingAfterMs))
+    return notIndexingReason(container, nowMs, Math.max(waitMs, notIndexingAfterMs))
   const { unansweredSinceMs, currentBlock } = metrics
   if (unansweredSinceMs !== null && nowMs - unansweredSinceMs >= waitMs)
     return {
@@ -69,7 +69,7 @@ export function reasonStuck(
       sinceMs: unansweredSinceMs,
     }
   const silence = silenceOf(metrics, nowMs)
-  // The other signs are not faults of the processor: an unknown or idle chain is reported by another alert.
+  // The other signs are not caused by the processor: an unknown or idle chain is reported by another alert.
   if (silence?.sign === 'requests' && nowMs - silence.sinceMs >= waitMs)
     return { reason: silenceReason(container, silence), sinceMs: silence.sinceMs }
   const stalledAtMs = hasCaughtUp(metrics, nowMs) ? null : stalledSince(metrics, sinceMs, nowMs, waitMs)
@@ -91,7 +91,7 @@ export const isOfCurrentRun = (
 export const readableTime = (ms: number): string => `${isoTime(ms).slice(0, 19).replace('T', ' ')} UTC`
 
 /** Returns why a processor has not begun to index, if its log shows that it has waited for its data source for `waitMs`; null otherwise. */
-export function reasonNotIndexing({ sinceMs, source }: ObservedContainer, nowMs: number, waitMs = notIndexingAfterMs) {
+export function notIndexingReason({ sinceMs, source }: ObservedContainer, nowMs: number, waitMs = notIndexingAfterMs) {
   if (source === null || nowMs - sinceMs < waitMs) return null
   return {
     reason: `It has not begun to index: its data source has not responded since ${readableTime(sinceMs)}. ${source}`,
@@ -99,8 +99,8 @@ export function reasonNotIndexing({ sinceMs, source }: ObservedContainer, nowMs:
   }
 }
 
-/** Like `reasonNotIndexing`, for a program whose log does not show what it waits for. */
-export function reasonUnknown({ sinceMs }: ObservedContainer, nowMs: number) {
+/** Like `notIndexingReason`, for a program whose log does not show what it waits for. */
+export function noMetricsReason({ sinceMs }: ObservedContainer, nowMs: number) {
   if (nowMs - sinceMs < unknownAfterMs) return null
   const reason =
     'It is running, but serves no metrics on the port of PROCESSOR_PROMETHEUS_PORT. Its data source may not be responding: see its log.'
@@ -108,9 +108,9 @@ export function reasonUnknown({ sinceMs }: ObservedContainer, nowMs: number) {
 }
 
 function statusWithoutMetrics(container: ObservedContainer, nowMs: number): Status {
-  const waiting = reasonNotIndexing(container, nowMs)
+  const waiting = notIndexingReason(container, nowMs)
   if (waiting) return { status: 'STALLED', ...waiting }
-  const unknown = reasonUnknown(container, nowMs)
+  const unknown = noMetricsReason(container, nowMs)
   return unknown ? { status: 'UNKNOWN', ...unknown } : { status: 'STARTING', reason: null, sinceMs: container.sinceMs }
 }
 

@@ -1,13 +1,13 @@
 import { alertRules, type AlertKind } from '@shoal/contract'
 import { isCrashLooping } from '../progress/processor-status.ts'
 import { processorFacts } from './processors.ts'
-import type { AlertFacts, FactsOf, Finding, Limits, OrgFacts, RuleOf, Scope } from './rule.ts'
+import type { AlertFacts, FactsOf, Finding, Thresholds, OrgFacts, RuleOf, Scope } from './rule.ts'
 import { rules } from './rules.ts'
 
-/** Returns all problems of a version. Rules whose limit is null find nothing. */
-export function findingsOf(facts: AlertFacts, limits: Limits, nowMs: number): Finding[] {
+/** Returns all problems of a version. Rules whose threshold is null find nothing. */
+export function findingsOf(facts: AlertFacts, thresholds: Thresholds, nowMs: number): Finding[] {
   const { database, containers, processors, processorMetrics } = facts
-  const findFor = <S extends Scope>(scope: S, scopeFacts: FactsOf[S]) => findIn(scope, scopeFacts, limits, nowMs)
+  const findFor = <S extends Scope>(scope: S, scopeFacts: FactsOf[S]) => findIn(scope, scopeFacts, thresholds, nowMs)
   return [
     ...(database ? findFor('database', { database }) : []),
     ...containers.flatMap((container) => {
@@ -15,7 +15,7 @@ export function findingsOf(facts: AlertFacts, limits: Limits, nowMs: number): Fi
       const programFindings = findFor('program', { container, isCrashLooping: isLooping })
       if (isLooping || !processors.includes(container.container)) return programFindings
       const metrics = processorMetrics.find(({ processor }) => processor === container.container)
-      return [...programFindings, ...findFor('processor', processorFacts(container, metrics, limits, nowMs))]
+      return [...programFindings, ...findFor('processor', processorFacts(container, metrics, thresholds, nowMs))]
     }),
     ...findFor('api', facts),
     ...findFor('deployment', facts),
@@ -23,21 +23,21 @@ export function findingsOf(facts: AlertFacts, limits: Limits, nowMs: number): Fi
 }
 
 /** Returns all problems of an organization as a whole. */
-export const orgFindingsOf = (facts: OrgFacts, limits: Limits, nowMs: number): Finding[] =>
-  findIn('organization', facts, limits, nowMs)
+export const orgFindingsOf = (facts: OrgFacts, thresholds: Thresholds, nowMs: number): Finding[] =>
+  findIn('organization', facts, thresholds, nowMs)
 
 /** Returns the findings that the page of a version shows, for the default thresholds, not those of its organization. */
 export const warningsOf = (facts: AlertFacts, nowMs: number): Finding[] =>
-  findingsOf(facts, defaultLimits, nowMs).filter(({ kind, canOpenAlert }) => canOpenAlert && rules[kind].isWarning)
+  findingsOf(facts, defaultThresholds, nowMs).filter(({ kind, canOpenAlert }) => canOpenAlert && rules[kind].isWarning)
 
 /** The default threshold of every rule; 0 for a rule without threshold. */
-export const defaultLimits = Object.fromEntries(
+export const defaultThresholds = Object.fromEntries(
   Object.entries(alertRules).map(([kind, { threshold }]) => [kind, threshold?.initial ?? 0]),
-) as Limits
+) as Thresholds
 
-function findIn<S extends Scope>(scope: S, facts: FactsOf[S], limits: Limits, nowMs: number): Finding[] {
+function findIn<S extends Scope>(scope: S, facts: FactsOf[S], thresholds: Thresholds, nowMs: number): Finding[] {
   return rulesFor(scope).flatMap(([kind, rule]) => {
-    const threshold = limits[kind]
+    const threshold = thresholds[kind]
     if (threshold === null) return []
     return rule
       .find(facts, threshold, nowMs)

@@ -11,11 +11,11 @@ import type { ObservedContainer, ObservedProcessor } from '../progress/parts-sto
 import {
   isOfCurrentRun,
   readableTime,
-  reasonNotIndexing,
-  reasonStuck,
-  reasonUnknown,
+  notIndexingReason,
+  stuckReason,
+  noMetricsReason,
 } from '../progress/processor-status.ts'
-import type { Limits, ProcessorFacts, RuleOf } from './rule.ts'
+import type { Thresholds, ProcessorFacts, RuleOf } from './rule.ts'
 
 /** A processor that made progress within this time is slow, not stuck. */
 const recentProgressMs = minutes(1)
@@ -29,18 +29,18 @@ const clearLagShare = 0.8
 export function processorFacts(
   container: ObservedContainer,
   metrics: ObservedProcessor | undefined,
-  limits: Limits,
+  thresholds: Thresholds,
   nowMs: number,
 ): ProcessorFacts {
   const current = metrics !== undefined && isResponding(container, metrics) ? metrics : null
-  const notIndexing = limits.SOURCE_SILENT === null ? null : notIndexingOf(container, metrics, nowMs)
+  const notIndexing = thresholds.SOURCE_SILENT === null ? null : notIndexingOf(container, metrics, nowMs)
   const isWronglySynced =
-    limits.WRONG_SYNCED !== null && current !== null && claimsCaughtUp(current) && isFarBehind(current, nowMs)
+    thresholds.WRONG_SYNCED !== null && current !== null && claimsCaughtUp(current) && isFarBehind(current, nowMs)
   const stuck =
-    limits.STALLED === null || isWronglySynced || notIndexing
+    thresholds.STALLED === null || isWronglySynced || notIndexing
       ? null
-      : reasonStuck(container, metrics, nowMs, minutes(limits.STALLED))
-  return { container, current, notIndexing, isWronglySynced, stuck, isStallRuleOn: limits.STALLED !== null }
+      : stuckReason(container, metrics, nowMs, minutes(thresholds.STALLED))
+  return { container, current, notIndexing, isWronglySynced, stuck, isStallRuleOn: thresholds.STALLED !== null }
 }
 
 /** Whether a processor is running and its metrics respond. */
@@ -53,9 +53,9 @@ function notIndexingOf(
   nowMs: number,
 ): ProcessorFacts['notIndexing'] {
   if (container.state !== 'running' || isOfCurrentRun(container, metrics)) return null
-  const waiting = reasonNotIndexing(container, nowMs)
+  const waiting = notIndexingReason(container, nowMs)
   if (waiting) return { ...waiting, severity: 'CRITICAL' }
-  const unknown = reasonUnknown(container, nowMs)
+  const unknown = noMetricsReason(container, nowMs)
   return unknown && { ...unknown, severity: 'WARNING' }
 }
 

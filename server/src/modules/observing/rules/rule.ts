@@ -14,7 +14,7 @@ export type Problem = Pick<AlertEvent, 'severity' | 'container' | 'label' | 'rea
 export type Finding = Required<Problem> & { kind: AlertKind }
 
 /** The threshold of each rule in its unit, 0 for a rule without threshold; null if the rule is off. */
-export type Limits = Record<AlertKind, number | null>
+export type Thresholds = Record<AlertKind, number | null>
 
 /** The successful requests to the API of a version in the last five minutes. */
 export type Latency = { p95Ms: number; requests: number }

@@ -2,7 +2,7 @@ import { alertRules, type AlertKind } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { hours, minutes } from '../../../clock.ts'
 import { observedContainer, observedProcessor } from '../testing/observed.ts'
-import { defaultLimits, findingsOf, orgFindingsOf } from './findings.ts'
+import { defaultThresholds, findingsOf, orgFindingsOf } from './findings.ts'
 import type { AlertFacts, Finding, OrgFacts } from './rule.ts'
 import { rules } from './rules.ts'
 
@@ -118,13 +118,15 @@ const healthy: AlertFacts = {
   apis: [],
 }
 
-const findProblems = (facts: Example['facts'], limits = defaultLimits) =>
-  'quotas' in facts ? orgFindingsOf(facts, limits, now) : findingsOf({ ...healthy, ...facts }, limits, now)
+const findProblems = (facts: Example['facts'], thresholds = defaultThresholds) =>
+  'quotas' in facts ? orgFindingsOf(facts, thresholds, now) : findingsOf({ ...healthy, ...facts }, thresholds, now)
 
 test.each(Object.entries(examples))('rule %s finds its problem, and nothing when the rule is off', (kind, example) => {
   const { facts, severity, container } = example
   expect(findProblems(facts)).toMatchObject([{ kind, severity, container, canOpenAlert: true }])
-  expect(findProblems(facts, { ...defaultLimits, [kind]: null }).filter((finding) => finding.kind === kind)).toEqual([])
+  expect(
+    findProblems(facts, { ...defaultThresholds, [kind]: null }).filter((finding) => finding.kind === kind),
+  ).toEqual([])
 })
 
 test('no rule finds a problem in a healthy version or organization', () => {

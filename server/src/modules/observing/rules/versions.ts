@@ -43,7 +43,7 @@ const deployFailed: RuleOf<'deployment'> = {
     const running = failed.isSwitched
       ? 'The new code is running nevertheless.'
       : 'The previous deployment keeps running.'
-    const consequence = image === null ? nothingRuns(database) : running
+    const consequence = image === null ? nothingRunsSentence(database) : running
     return [
       {
         severity: image === null ? 'CRITICAL' : 'WARNING',
@@ -57,7 +57,7 @@ const deployFailed: RuleOf<'deployment'> = {
 }
 
 /** The database is created before the programs start, and its disk is billed (docs/billing.md). */
-const nothingRuns = (database: AlertFacts['database']) =>
+const nothingRunsSentence = (database: AlertFacts['database']) =>
   database === null
     ? 'No program is running.'
     : `No program is running. Its database is kept, and ${Math.round(database.totalBytes / 2 ** 30)} GB of disk are billed until the version is deleted (a playground pays nothing).`

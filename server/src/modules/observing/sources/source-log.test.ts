@@ -20,12 +20,12 @@ test('the sentence names the host of the failing RPC node, without its key', () 
 test.each([
   ['getaddrinfo ENOTFOUND v2.archive.example', 'v2.archive.example', 'its name cannot be resolved'],
   ['connect ETIMEDOUT 10.0.0.1:443', 'v2.archive.example', 'it does not respond in time'],
-])('the host of a data gateway is read from the error: %s', (reason, host, fault) => {
+])('the host of a data gateway is read from the error: %s', (reason, host, problem) => {
   const failedLine = line({
     ns: 'sqd:processor:archive',
     reason: `request to https://${host}/network/eth/height failed, reason: ${reason}`,
   })
-  expect(sentence([failedLine])).toBe(`Its log reports for ${host}: ${fault}.`)
+  expect(sentence([failedLine])).toBe(`Its log reports for ${host}: ${problem}.`)
 })
 
 test('without a URL in the log, the sentence lists the hosts in code and environment, or states that there are none', () => {

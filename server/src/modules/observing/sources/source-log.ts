@@ -1,10 +1,10 @@
 import { chainOfRpcUrl } from '../../rpc/index.ts'
 
 /** An error of a data source in a processor's log. `url` is unredacted and may contain keys: never show it. */
-export type SourceError = { url: string | null; fault: string }
+export type SourceError = { url: string | null; problem: string }
 
 /** Patterns of errors of the SDK's clients and of Node, with their descriptions. */
-const faults: [RegExp, string][] = [
+const problems: [RegExp, string][] = [
   [/ENOTFOUND|EAI_AGAIN/, 'its name cannot be resolved'],
   [/ECONNREFUSED/, 'it refuses connections'],
   [/EHOSTUNREACH|ENETUNREACH/, 'it cannot be reached'],
@@ -32,10 +32,10 @@ function sourceErrorOf(line: string, sinceMs: number): SourceError | null {
   const entry = entryOf(line)
   if (!entry || (typeof entry['time'] === 'number' && entry['time'] < sinceMs)) return null
   const text = [entry['reason'], entry['code'], Object(entry['err']).message, Object(entry['err']).stack].join(' ')
-  const fault = faults.find(([pattern]) => pattern.test(text))?.[1]
-  if (!fault) return null
+  const problem = problems.find(([pattern]) => pattern.test(text))?.[1]
+  if (!problem) return null
   const urls = [entry['rpcUrl'], entry['httpRequestUrl'], entry['url'], address.exec(text)?.[0]]
-  return { url: urls.find((url) => typeof url === 'string') ?? null, fault }
+  return { url: urls.find((url) => typeof url === 'string') ?? null, problem }
 }
 
 function entryOf(line: string): Record<string, unknown> | null {
@@ -61,9 +61,9 @@ const maxHosts = 5
 /** Describes the source that does not respond, for users. `hosts`: the hosts found in the processor's code and environment. */
 export function sourceSentence(error: SourceError | null, hosts: readonly string[]): string {
   const host = error?.url ? sourceName(error.url) : null
-  if (error && host) return `Its log reports for ${host}: ${error.fault}.`
+  if (error && host) return `Its log reports for ${host}: ${error.problem}.`
   const logSentence = error
-    ? `Its log reports for its data source: ${error.fault}.`
+    ? `Its log reports for its data source: ${error.problem}.`
     : 'Its log does not say what it waits for.'
   if (hosts.length === 0) return `${logSentence} Neither its code nor its environment names an address.`
   return `${logSentence} Its code and environment name ${hosts.slice(0, maxHosts).join(', ')}.`

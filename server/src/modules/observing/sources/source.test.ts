@@ -3,7 +3,7 @@ import { createSimRuntime, ManualClock, type SimBehaviour, type SimRuntime } fro
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { minutes } from '../../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
-import { findingsOf, defaultLimits } from '../rules/findings.ts'
+import { findingsOf, defaultThresholds } from '../rules/findings.ts'
 import { createKnownHeads } from './known-heads.ts'
 import { readContainers } from '../containers/observe-containers.ts'
 import { observeProcessors } from '../probing/observe-processors.ts'
@@ -53,7 +53,7 @@ const processor = async (): Promise<Processor> => {
 const findings = async () => {
   const [version] = await readAlertSubjects(t.app.db)
   if (!version) throw new Error('There is no version')
-  return findingsOf(version.facts, defaultLimits, clock.now().getTime()).filter(({ canOpenAlert }) => canOpenAlert)
+  return findingsOf(version.facts, defaultThresholds, clock.now().getTime()).filter(({ canOpenAlert }) => canOpenAlert)
 }
 
 const atHead = (source: NonNullable<SimBehaviour['sync']>['source'], headBlocksPerSecond = 1 / 12): SimBehaviour => ({

@@ -30,7 +30,7 @@ const startingMs = minutes(2)
 /** The `spec` of every version. From 4 on, clients may rely on canonical URLs, which never change (spec 2.9). */
 const spec = 4
 
-/** Returns the version as the API shows it, computed from its desired state and its observations. */
+/** Returns the API representation of the version, computed from its desired state and its observations. */
 export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): Squid {
   const { squid, org, secrets } = facts
   const urlParts = urlPartsOf(facts)
@@ -164,7 +164,7 @@ function presentHasura(
 }
 
 function reasonOf(squid: SummaryRow, replicas: VersionParts['apis']): string {
-  if (squid.desiredState === 'hibernated') return 'It is hibernated. Restart it to wake it.'
+  if (squid.desiredState === 'hibernated') return 'It is hibernated. Restart it to start its programs.'
   return replicas.find((row) => row.reason !== null)?.reason ?? 'It is starting.'
 }
 

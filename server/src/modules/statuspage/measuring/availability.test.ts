@@ -1,14 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { dayOf, days } from '../../../clock.ts'
-import {
-  addUp,
-  availabilityOf,
-  dayStatusOf,
-  downMinutesOf,
-  nothingMeasured,
-  type Measurements,
-} from './availability.ts'
+import { addUp, availabilityOf, dayStatusOf, downMinutesOf, noMeasurements, type Measurements } from './availability.ts'
 import { maxGapMs, splitDays } from './split-days.ts'
 
 const dayParts = fc
@@ -91,5 +84,5 @@ test.each<[string, Partial<Measurements>, string]>([
   ['10 % failures', { requests: 100, failures: 10, upMs: days(1) }, 'outage'],
   ['requests, but no observed time', { requests: 100 }, 'good'],
 ])('the status of a day: %s', (_, measured, status) => {
-  expect(dayStatusOf({ ...nothingMeasured, ...measured })).toBe(status)
+  expect(dayStatusOf({ ...noMeasurements, ...measured })).toBe(status)
 })

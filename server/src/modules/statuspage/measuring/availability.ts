@@ -10,7 +10,7 @@ const outagePercent = 5
 const degradedMinutes = 1
 const outageMinutes = 30
 
-export const nothingMeasured: Measurements = { requests: 0, failures: 0, upMs: 0, downMs: 0, hibernatedMs: 0 }
+export const noMeasurements: Measurements = { requests: 0, failures: 0, upMs: 0, downMs: 0, hibernatedMs: 0 }
 
 /** Returns the sum of the measurements of several days. */
 export const addUp = (days: readonly Measurements[]): Measurements =>
@@ -22,7 +22,7 @@ export const addUp = (days: readonly Measurements[]): Measurements =>
       downMs: sum.downMs + day.downMs,
       hibernatedMs: sum.hibernatedMs + day.hibernatedMs,
     }),
-    nothingMeasured,
+    noMeasurements,
   )
 
 /**

@@ -5,7 +5,7 @@ import type { App } from '../../../app.ts'
 import { BoundedMap } from '../../../bounded-map.ts'
 import { minutes } from '../../../clock.ts'
 import { isUnavailable } from '../../../db/unavailable.ts'
-import { keepFor } from '../../../keep-for.ts'
+import { cacheFor } from '../../../cache-for.ts'
 import { listPublicSlugs } from '../page-store.ts'
 import { readPage } from './read-page.ts'
 import { renderFeed } from './render-feed.ts'
@@ -73,7 +73,7 @@ export class PublicPages {
     const orgId = (await this.#slugs()).get(slug)
     if (orgId === undefined) return null
     const key = String(orgId)
-    const page = this.#pages.get(key) ?? keepFor(this.#app, pageLifetimeMs, () => this.#render(orgId))
+    const page = this.#pages.get(key) ?? cacheFor(this.#app, pageLifetimeMs, () => this.#render(orgId))
     this.#pages.set(key, page)
     return await page()
   }
@@ -86,7 +86,7 @@ export class PublicPages {
   }
 
   #keepSlugs() {
-    return keepFor(this.#app, slugsLifetimeMs, async () => {
+    return cacheFor(this.#app, slugsLifetimeMs, async () => {
       const rows = await listPublicSlugs(this.#app.db)
       return new Map(rows.map(({ slug, orgId }) => [slug, orgId]))
     })

@@ -8,7 +8,7 @@ import {
   availabilityOf,
   dayStatusOf,
   downMinutesOf,
-  nothingMeasured,
+  noMeasurements,
   type DayStatus,
 } from '../measuring/availability.ts'
 import { findPage } from '../page-store.ts'
@@ -130,7 +130,7 @@ function availabilityOfTag(measured: MeasuredDay[], firstMs: number) {
     downMinutes: downMinutesOf(total),
     days: Array.from({ length: statusPageLimits.days + 1 }, (_, i): PublicDay => {
       const day = dayOf(firstMs + days(i))
-      const counts = byDay.get(day) ?? nothingMeasured
+      const counts = byDay.get(day) ?? noMeasurements
       return {
         day,
         status: dayStatusOf(counts),

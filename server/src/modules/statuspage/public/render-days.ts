@@ -46,7 +46,7 @@ function runsOf(days: PublicDay[], status: DayStatus): { from: number; length: n
 }
 
 /** Lists the newest days with trouble (degraded or with an outage) as text. Empty if there are none. */
-export function renderTroubles(days: PublicDay[]): string {
+export function renderAffectedDays(days: PublicDay[]): string {
   const troubled = days.filter(({ status }) => status === 'degraded' || status === 'outage').toReversed()
   if (troubled.length === 0) return ''
   const items = troubled.slice(0, maxListedDays).map(textOf)

@@ -1,6 +1,6 @@
 import { statusPageLimits } from '@shoal/contract'
 import { escapeHtml } from '../../../mail/index.ts'
-import { renderDays, renderTroubles } from './render-days.ts'
+import { renderDays, renderAffectedDays } from './render-days.ts'
 import { renderIncidents } from './render-incidents.ts'
 import type { PublicPage, PublicTag } from './read-page.ts'
 import { style } from './style.ts'
@@ -87,7 +87,7 @@ function renderTag(tag: PublicTag, now: string): string {
   return `<li><div class="r"><h3><bdi>${escapeHtml(name)}</bdi></h3><span class="s ${status}">${tagStatusTexts[status]}</span></div>
 <p class="m">${freshnessText(tag, now)}</p>${renderDays(days)}<div class="r m"><span>${
     measuredSince > firstDay ? `Measured since ${dateText(measuredSince)}` : `${statusPageLimits.days} days`
-  }</span><span>${availability === null ? 'No availability measured' : `${availability}% available${down}`}</span></div>${renderTroubles(days)}</li>
+  }</span><span>${availability === null ? 'No availability measured' : `${availability}% available${down}`}</span></div>${renderAffectedDays(days)}</li>
 `
 }
 

@@ -2,7 +2,7 @@ import type { AlertKind } from '@shoal/contract'
 import { days, hours, minutes } from '../../../../clock.ts'
 import { farBehindBlocks } from '../../../observing/progress/freshness.ts'
 import { evaluateAlerts, emptyState, type Facts, type OpenAlert } from '../../rules/evaluate.ts'
-import { limitsOf, rulesOf } from '../../rules/rules.ts'
+import { thresholdsOf, rulesOf } from '../../rules/rules.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { planGaps, episodesOf, faultDurationsMs, createEpisodeLookup, type Episode, type Fault } from './episodes.ts'
 import { SimChain, type ChainSpec } from './sim-chain.ts'
@@ -67,7 +67,7 @@ export function runMonth(
   const gapAt = createEpisodeLookup(
     planGaps(random, monthMs, { everyMs: days(3), durationMs: [10_000, minutes(20)], avoid: injectedFaults }),
   )
-  const limits = limitsOf(rulesOf([]))
+  const thresholds = thresholdsOf(rulesOf([]))
   const facts: Facts = { versions: versions.map(({ version }) => version.alertSubject), latencies: new Map(), orgs: [] }
   const recorded = new RecordedAlerts()
   let wasInGap = false
@@ -79,7 +79,11 @@ export function runMonth(
       versions.flatMap(({ version }) => (version.latency ? [[version.alertSubject.id, version.latency] as const] : [])),
     )
     const orgs = orgFactsAt(nowMs, withFaults)
-    const result = evaluateAlerts({ ...facts, latencies, orgs }, () => limits, { open: recorded.open, state, nowMs })
+    const result = evaluateAlerts({ ...facts, latencies, orgs }, () => thresholds, {
+      open: recorded.open,
+      state,
+      nowMs,
+    })
     state = result.state
     recorded.apply(result.transitions, nowMs)
     rounds += 1

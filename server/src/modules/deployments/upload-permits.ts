@@ -11,22 +11,22 @@ export const maxConcurrentUploads = 8
 /** The delay that the header `Retry-After` requests. */
 const retryAfterMs = 15_000
 
-/** The first id of the locks of an organization. Ids must be below 2^31; organizations with the same first id share the limit. */
+/** The id of the first permit of an organization, which is a lock. Ids must be below 2^31; organizations with the same first id share the limit. */
 const firstLockOf = (orgId: number) => (orgId % 2 ** 28) * maxConcurrentUploads
 
-/** The place of one upload among the concurrent uploads of its organization. */
-export type UploadPlace = AsyncDisposable & {
-  /** Aborts when another upload may have taken the place, because the connection to Postgres broke. */
+/** The permit of one upload; an organization has `maxConcurrentUploads` permits. */
+export type UploadPermit = AsyncDisposable & {
+  /** Aborts when another upload may have acquired the permit, because the connection to Postgres broke. */
   lost: AbortSignal
 }
 
 /**
- * Counts an upload of the organization as in progress until the result is disposed, or this process ends: places are locks in Postgres.
+ * Counts an upload of the organization as in progress until the result is disposed, or this process ends: permits are locks in Postgres.
  * @throws Refusal 429 when the organization has the maximum of uploads in progress; not 503, whose text the public client does not print
  */
-export async function takeUploadPlace(app: Pick<App, 'uploadLocks'>, orgId: number): Promise<UploadPlace> {
-  for (let place = 0; place < maxConcurrentUploads; place += 1) {
-    const lock = await app.uploadLocks.tryLock(firstLockOf(orgId) + place).catch((error: unknown) => {
+export async function acquireUploadPermit(app: Pick<App, 'uploadLocks'>, orgId: number): Promise<UploadPermit> {
+  for (let index = 0; index < maxConcurrentUploads; index += 1) {
+    const lock = await app.uploadLocks.tryLock(firstLockOf(orgId) + index).catch((error: unknown) => {
       throw asUnavailable(error)
     })
     // If the connection broke, Postgres has released the lock.

@@ -10,7 +10,7 @@ import { readRenewalInformation } from './renewal-information.ts'
 import { queueRevocation } from './revoke.ts'
 import { insertNames, selectDueNames, selectDueRenewalChecks, updateCertificate, type CertificateRow } from './store.ts'
 
-type KeepApp = AuthorityApp & Pick<App, 'log' | 'jobs'>
+type CertificatesApp = AuthorityApp & Pick<App, 'log' | 'jobs'>
 
 const roundMs = 2_000
 /** The maximum number of concurrent orders, and of concurrent checks of renewal times. */
@@ -42,12 +42,12 @@ export function startCertificates(app: App): LeaderHandle {
 }
 
 /** Orders the certificates that are due. Records a failed order, to retry it later, and continues with the others. */
-export async function orderDueCertificates(app: KeepApp): Promise<void> {
+export async function orderDueCertificates(app: CertificatesApp): Promise<void> {
   const due = await selectDueNames(app.db, app.config.tls?.ownNames ?? [], app.clock.now(), maxOrders)
   await Promise.all(due.map((row) => orderOne(app, row)))
 }
 
-async function orderOne(app: KeepApp, row: CertificateRow): Promise<void> {
+async function orderOne(app: CertificatesApp, row: CertificateRow): Promise<void> {
   const { name } = row
   try {
     const { chain, key, notBefore, notAfter } = await orderCertificate(app, name, {
@@ -77,12 +77,12 @@ async function orderOne(app: KeepApp, row: CertificateRow): Promise<void> {
 }
 
 /** Moves the renewal of certificates to the times that their authority suggests. */
-export async function checkRenewalTimes(app: KeepApp): Promise<void> {
+export async function checkRenewalTimes(app: CertificatesApp): Promise<void> {
   const due = await selectDueRenewalChecks(app.db, app.config.tls?.ownNames ?? [], app.clock.now(), maxOrders)
   await Promise.all(due.map((row) => checkRenewalTime(app, row)))
 }
 
-async function checkRenewalTime(app: KeepApp, row: CertificateRow): Promise<void> {
+async function checkRenewalTime(app: CertificatesApp, row: CertificateRow): Promise<void> {
   const { name, chain, nextOrderAt, notBefore, notAfter, failures } = row
   const information = await readRenewalInformation(app, chain ?? '').catch((error: unknown) => {
     app.log.warn({ name, reason: safeText(error) }, 'the authority returned no time for the renewal of a certificate')

@@ -1,6 +1,6 @@
 import type { Variables } from './environment.ts'
 
-/** Variables that programs need to start, or that Shoal sets. */
+/** Variables that programs need to start, or that Shoal sets itself. */
 const reservedNames = new Set([
   'PATH',
   'HOME',
