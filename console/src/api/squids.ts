@@ -79,19 +79,20 @@ export function useRunningDeployment(id: number): Deployment | undefined {
   return useQuery(inProgressQuery(code)).data?.find((deployment) => deployment.id === id)
 }
 
+/** The newest deployment, polled every second, since the user waits for it. */
+export const newestDeploymentQuery = (code: string) =>
+  q(
+    'deployments.list',
+    { params: { code }, query: { limit: '1', logs: 'false' } },
+    { refetchInterval: pollWhile<Deployment[]>(() => true, { fastMs: inProgressPollMs, slowMs: listPollMs }) },
+  )
+
 /**
- * The newest deployment that was running at the first poll or began later; null until there is one. Polled every second,
- * since the user waits for it.
+ * The newest deployment that was running at the first poll or began later; null until there is one.
  */
 export function useNextDeployment(): Deployment | null {
   const { code } = useOrg()
-  const newest = useQuery(
-    q(
-      'deployments.list',
-      { params: { code }, query: { limit: '1', logs: 'false' } },
-      { refetchInterval: pollWhile<Deployment[]>(() => true, { fastMs: inProgressPollMs, slowMs: listPollMs }) },
-    ),
-  ).data
+  const newest = useQuery(newestDeploymentQuery(code)).data
   const [lastOldId, setLastOldId] = useState<number | null>(null)
   const deployment = newest?.[0]
   if (newest && lastOldId === null) setLastOldId(deployment && !isInProgress(deployment) ? deployment.id : 0)

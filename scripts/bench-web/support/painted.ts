@@ -35,9 +35,12 @@ export const paintedMs = (page: Page, { start, isDone }: Change): Promise<number
     requestAnimationFrame(check)
   })`)
 
-/** Waits until the browser has nothing to do. @throws if it has work for longer than a minute, or draws no frames */
+/** After this time, a page counts as idle: on a busy machine, its animations may leave no idle time between two frames. */
+const maxIdleMs = 5_000
+
+/** Waits until the browser has nothing to do, but for at most `maxIdleMs`. @throws if it has work without a pause for a minute */
 export const idle = (page: Page): Promise<unknown> =>
   page.evaluate(`new Promise((done, fail) => {
     setTimeout(() => fail(new Error('Not idle within ${maxMs} ms, the page is ' + document.visibilityState)), ${maxMs})
-    requestIdleCallback(() => done())
+    requestIdleCallback(() => done(), { timeout: ${maxIdleMs} })
   })`)

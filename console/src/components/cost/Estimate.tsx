@@ -10,12 +10,12 @@ import { numberClass, tableClass, tdClass, thClass } from '../../ui/control-clas
 
 const debounceMs = 400
 
+export const estimateQuery = (code: string, manifest: string) =>
+  q('billing.estimate', { params: { code }, body: { manifest } }, { retry: false, placeholderData: keepPreviousData })
+
 /** Shows the cost of a squid with this manifest. Requests it again when the user has stopped typing. */
 export function Estimate({ code, manifest }: { code: string; manifest: string }) {
-  const body = { manifest: useDebounced(manifest) }
-  const estimate = useQuery(
-    q('billing.estimate', { params: { code }, body }, { retry: false, placeholderData: keepPreviousData }),
-  )
+  const estimate = useQuery(estimateQuery(code, useDebounced(manifest)))
   if (estimate.error) return <Alert tone="bad">{errorText(estimate.error)}</Alert>
   return <CostTotals estimate={estimate.data} />
 }

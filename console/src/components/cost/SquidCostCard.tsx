@@ -7,15 +7,17 @@ import { formatCents, formatHourlyUsd } from '../../lib/format.ts'
 import { Card, KeyValue } from '../../ui/Card.tsx'
 import { QueryView } from '../QueryView.tsx'
 
+/** The cost of a version, refetched each time it is shown, because it depends on the version's status. */
+export const squidCostQuery = (params: { code: string; reference: string }) =>
+  q('billing.getSquidCost', { params }, { refetchInterval: 60_000, refetchOnMount: 'always' })
+
 /**
  * The cost of a version this month and its forecast. Hidden in a playground, which is free. The card requests the cost when it is mounted:
  * pass a `key` that changes when the version starts to cost more or less.
  */
 export function SquidCostCard({ squid: { reference, organization } }: { squid: Squid }) {
   const isFree = useOrg().limits.playground
-  const params = { code: organization.code, reference }
-  const costQuery = q('billing.getSquidCost', { params }, { refetchInterval: 60_000, refetchOnMount: 'always' })
-  const cost = useQuery(onlyIf(!isFree, costQuery))
+  const cost = useQuery(onlyIf(!isFree, squidCostQuery({ code: organization.code, reference })))
   if (isFree) return null
   const usage = (
     <Link to="/billing/usage" search={{ bySquid: 'true' }} className="text-accent hover:underline">

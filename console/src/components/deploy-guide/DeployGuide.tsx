@@ -1,10 +1,12 @@
-import { isCardAdded } from '@shoal/contract'
+import { isCardAdded, type Org } from '@shoal/contract'
+import type { QueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { Suspense, useState, type ReactNode } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { documentationUrl } from '../../lib/installation.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { CodeBlock } from '../../ui/CodeBlock.tsx'
+import { prefetch } from '../../ui/prefetch.ts'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { authCommand, deployCommand, initCommand, installCommand, type Template } from './commands.ts'
@@ -13,7 +15,13 @@ import { SquidNameFields } from './SquidNameFields.tsx'
 import { WaitingLine } from './WaitingLine.tsx'
 import { lazyPart } from '../../lib/lazy.tsx'
 
-const EstimateCard = lazyPart(() => import('../cost/EstimateCard.tsx'))
+const loadEstimate = () => import('../cost/EstimateCard.tsx')
+const EstimateCard = lazyPart(loadEstimate)
+
+/** Starts to load the estimate at the end of the guide. A playground, which is free, has none. */
+export function prefetchEstimate(client: QueryClient, { code, limits }: Org): void {
+  if (!limits.playground) prefetch(async () => (await loadEstimate()).prefetchEstimate(client, code))
+}
 
 const linkClass = 'text-accent underline underline-offset-2'
 

@@ -9,7 +9,7 @@ import { BillingFrame } from './BillingFrame.tsx'
 import { PaymentMethods } from './cards/PaymentMethods.tsx'
 import { DetailsForm } from './DetailsForm.tsx'
 import { PlanCard } from './PlanCard.tsx'
-import { prefetchSettings, summaryQuery } from './queries.ts'
+import { prefetchSettings, pricesQuery, summaryQuery } from './queries.ts'
 import { prefetch as prefetchCode } from '../../ui/prefetch.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 
@@ -22,6 +22,7 @@ const Calculator = lazyPart(loadCalculator)
 export const prefetch: Prefetch = ({ client, org }) => {
   if (org.limits.playground) return
   void client.prefetchQuery(summaryQuery(org.code))
+  void client.prefetchQuery(pricesQuery)
   prefetchSettings(client, org)
   prefetchCode(loadMonthCost)
   prefetchCode(loadCalculator)

@@ -2,7 +2,7 @@ import { pricedPrograms } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import type { Payload } from '../../api/query.ts'
-import { q } from '../../api/query.ts'
+import { pricesQuery } from './queries.ts'
 import { LazySelect } from '../../components/LazySelect.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { formatAmount, formatCents, formatUsd } from '../../lib/format.ts'
@@ -22,7 +22,7 @@ const initialPrograms = {
 
 /** Estimates the monthly cost of a squid from the profiles and numbers of its programs. The user needs no manifest. */
 export default function Calculator() {
-  const prices = useQuery(q('billing.getPrices', {}, { staleTime: Infinity }))
+  const prices = useQuery(pricesQuery)
   return (
     <Card title="Cost calculator" isPadded>
       <QueryView query={prices} what="The prices">

@@ -10,10 +10,12 @@ import { Card } from '../../ui/Card.tsx'
 import { ProgressBar } from '../../ui/ProgressBar.tsx'
 import { BillingFrame } from './BillingFrame.tsx'
 import { LimitsForm } from './LimitsForm.tsx'
-import { limitsQuery } from './queries.ts'
+import { limitsQuery, summaryQuery } from './queries.ts'
 
 export const prefetch: Prefetch = ({ client, org }) => {
-  if (!org.limits.playground) void client.prefetchQuery(limitsQuery(org.code))
+  if (org.limits.playground) return
+  void client.prefetchQuery(summaryQuery(org.code))
+  void client.prefetchQuery(limitsQuery(org.code))
 }
 
 /** Monthly caps and the consequences of reaching them (`/billing/limits`). The spec does not define the content of this page. */

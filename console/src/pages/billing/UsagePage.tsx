@@ -15,7 +15,7 @@ import { BillingFrame } from './BillingFrame.tsx'
 import { DownloadButton } from './DownloadButton.tsx'
 import { ReceiptSummary } from './ReceiptSummary.tsx'
 import { isMonth, monthTitle, recentMonths } from './months.ts'
-import { receiptParams, receiptQuery } from './queries.ts'
+import { receiptParams, receiptQuery, summaryQuery } from './queries.ts'
 import { receiptColumns } from './receipt-columns.tsx'
 
 const maxMonths = 12
@@ -24,8 +24,10 @@ const monthOf = ({ month }: { month?: unknown }, recent: readonly string[]): str
   typeof month === 'string' && isMonth(month) ? month : (recent[0] ?? '')
 
 export const prefetch: Prefetch = ({ client, org, search }) => {
+  if (org.limits.playground) return
   const month = monthOf(search, recentMonths(Date.now(), maxMonths))
-  if (!org.limits.playground) void client.prefetchQuery(receiptQuery(org.code, month, search['bySquid'] === 'true'))
+  void client.prefetchQuery(summaryQuery(org.code))
+  void client.prefetchQuery(receiptQuery(org.code, month, search['bySquid'] === 'true'))
 }
 
 /** The usage and receipt of one month (spec 2.5, `/billing/usage`). */

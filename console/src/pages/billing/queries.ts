@@ -11,6 +11,9 @@ export const summaryQuery = (code: string) => q('billing.getSummary', { params: 
 /** The payment methods, and what the card form needs. */
 export const settingsQuery = (code: string) => q('billing.getSettings', { params: { code } }, { staleTime: Infinity })
 
+/** The prices of all resources; the first entry has the current ones. */
+export const pricesQuery = q('billing.getPrices', {}, { staleTime: Infinity })
+
 /** The monthly caps, and how much of them is used. */
 export const limitsQuery = (code: string) => q('billing.getLimits', { params: { code } }, { refetchInterval: 60_000 })
 

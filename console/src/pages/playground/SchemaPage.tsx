@@ -1,5 +1,5 @@
 import { squidDisabledReasons, type Squid } from '@shoal/contract'
-import { skipToken, useQuery } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Play } from 'lucide-react'
 import { useMemo } from 'react'
@@ -17,9 +17,19 @@ import { graphqlRecipes } from './recipes.ts'
 import { exampleQuery, introspectionQuery, schemaOf, searchTypes, type Schema } from './schema.ts'
 import { TypeCard } from './TypeCard.tsx'
 import { TypeList } from './TypeList.tsx'
-import { prefetchVersion } from './prefetch-version.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
+import { onlyIf } from '../../api/query.ts'
+import { versionQuery } from '../../api/version.ts'
 
-export const prefetch = prefetchVersion
+export const prefetch: Prefetch<{ squidName: string; squidSlot: string }> = ({ client, org, params }) => {
+  const version = { code: org.code, reference: `${params.squidName}@${params.squidSlot}` }
+  const start = (squid: Squid) => {
+    const url = describableUrlOf(squid)
+    if (url !== null) void client.prefetchQuery(schemaQuery(url, version))
+  }
+  // The page reports a failure.
+  void client.fetchQuery(versionQuery(version)).then(start, () => null)
+}
 
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/schema')
 
@@ -41,22 +51,28 @@ export default function SchemaPage() {
 
 type Props = { squid: Squid; params: VersionParams }
 
-function SchemaOf({ squid, params }: Props) {
-  const url = endpointsOf(squid)[0]?.url
-  const disabledReason = squidDisabledReasons.copyEndpoint(squid)
-  const schema = useQuery({
+/** The URL of the API whose schema the page shows; null if the version has no API that responds. */
+const describableUrlOf = (squid: Squid): string | null =>
+  squidDisabledReasons.copyEndpoint(squid) === null ? (endpointsOf(squid)[0]?.url ?? null) : null
+
+const schemaQuery = (url: string, params: VersionParams) =>
+  queryOptions({
     queryKey: ['schema', url, params],
-    queryFn:
-      url === undefined || disabledReason !== null
-        ? skipToken
-        : async () => schemaOf(await createFetcher(url, params, () => {})({ query: introspectionQuery })),
+    queryFn: async () => schemaOf(await createFetcher(url, params, () => {})({ query: introspectionQuery })),
     staleTime: 60_000,
     // The page shows the API's error immediately, with a button to retry.
     retry: false,
   })
-  if (url === undefined || disabledReason !== null)
+
+function SchemaOf({ squid, params }: Props) {
+  const url = describableUrlOf(squid)
+  const schema = useQuery(onlyIf(url !== null, schemaQuery(url ?? '', params)))
+  if (url === null)
     return (
-      <EmptyState title="No API to describe" text={disabledReason ?? 'The manifest of this version defines no API.'} />
+      <EmptyState
+        title="No API to describe"
+        text={squidDisabledReasons.copyEndpoint(squid) ?? 'The manifest of this version defines no API.'}
+      />
     )
   return (
     <QueryView query={schema} what="The schema" skeleton={<Skeleton className="h-96" />}>

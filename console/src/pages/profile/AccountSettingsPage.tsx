@@ -22,6 +22,7 @@ const Sessions = lazyPart(loadSessions)
 
 export const prefetch: Prefetch = ({ client }) => {
   void client.prefetchQuery(q('user.listSessions', {}))
+  void client.prefetchQuery(q('user.listApiTokens', {}))
   prefetchCode(loadSessions)
 }
 

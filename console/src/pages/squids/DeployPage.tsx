@@ -1,10 +1,14 @@
 import { Link } from '@tanstack/react-router'
 import type { Prefetch } from '../../api/prefetch.ts'
-import { squidsQuery } from '../../api/squids.ts'
-import DeployGuide from '../../components/deploy-guide/DeployGuide.tsx'
+import { newestDeploymentQuery, squidsQuery } from '../../api/squids.ts'
+import DeployGuide, { prefetchEstimate } from '../../components/deploy-guide/DeployGuide.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
 
-export const prefetch: Prefetch = ({ client, org }) => void client.prefetchQuery(squidsQuery(org.code))
+export const prefetch: Prefetch = ({ client, org }) => {
+  void client.prefetchQuery(squidsQuery(org.code))
+  void client.prefetchQuery(newestDeploymentQuery(org.code))
+  prefetchEstimate(client, org)
+}
 
 /** The page with the deploy guide (spec 2.8, `/squids/deploy`). */
 export default function DeployPage() {

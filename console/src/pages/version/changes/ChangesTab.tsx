@@ -11,7 +11,7 @@ import { EmptyState } from '../../../components/EmptyState.tsx'
 import { LazySelect } from '../../../components/LazySelect.tsx'
 import { QueryView } from '../../../components/QueryView.tsx'
 import { formatDayMonthTime, formatInteger } from '../../../lib/format.ts'
-import { useVersion, useVersionParams } from '../use-version.ts'
+import { prefetchVersion, useVersion, useVersionParams, type VersionPath } from '../use-version.ts'
 import { FileDiff } from './FileDiff.tsx'
 import { byImportance, changeOf, type Change } from './hunks.ts'
 
@@ -20,14 +20,16 @@ const route = getRouteApi('/app/squids/$squidName/$squidSlot/deployments/$deploy
 const changesQuery = (code: string, id: string, against: string | undefined) =>
   q('deployments.getChanges', { params: { code, id }, query: against ? { against } : {} }, { staleTime: Infinity })
 
-export const prefetch: Prefetch<{ deployId: string }> = ({
-  client,
-  org,
-  params: { deployId },
-  search: { against },
-}) => {
-  if (can(membershipOf(org), 'squids.write'))
-    void client.prefetchQuery(changesQuery(org.code, deployId, typeof against === 'string' ? against : undefined))
+/** The latest deployments of a version. */
+const latestQuery = (code: string, squidId: number) =>
+  q('deployments.list', { params: { code }, query: { squidId: String(squidId), limit: '50', logs: 'false' } })
+
+export const prefetch: Prefetch<VersionPath & { deployId: string }> = (context) => {
+  const { client, org, params, search } = context
+  if (!can(membershipOf(org), 'squids.write')) return
+  const against = typeof search['against'] === 'string' ? search['against'] : undefined
+  void client.prefetchQuery(changesQuery(org.code, params.deployId, against))
+  prefetchVersion(context, ({ id }) => void client.prefetchQuery(latestQuery(org.code, id)))
 }
 
 /** Shows what changed in the code between two deployments. */
@@ -86,8 +88,7 @@ function Changes({ id }: { id: string }) {
 function BaselineSelect({ id, value }: { id: string; value: string }) {
   const { code } = useVersionParams()
   const setSearch = useSetSearch(route)
-  const query = { squidId: String(useVersion().id), limit: '50', logs: 'false' } as const
-  const { data = [] } = useQuery(q('deployments.list', { params: { code }, query }))
+  const { data = [] } = useQuery(latestQuery(code, useVersion().id))
   const options = data
     .filter((deployment) => deploysCode(deployment.type) && String(deployment.id) !== id)
     .map((deployment) => ({ id: String(deployment.id), label: labelOf(deployment) }))

@@ -5,7 +5,7 @@ import type { Prefetch } from '../../../api/prefetch.ts'
 import { shortImage } from '../../../components/deployment-title.ts'
 import { RelativeTime } from '../../../components/RelativeTime.tsx'
 import { statusAppearance, StatusDot } from '../../../components/StatusDot.tsx'
-import { SquidCostCard } from '../../../components/cost/SquidCostCard.tsx'
+import { SquidCostCard, squidCostQuery } from '../../../components/cost/SquidCostCard.tsx'
 import { failedDeployOf } from '../../../components/squid/failed-deploy.ts'
 import { statusReason } from '../../../components/squid/status-reason.ts'
 import { TroubleshootingLink } from '../../../components/TroubleshootingLink.tsx'
@@ -34,6 +34,9 @@ export const prefetch: Prefetch<VersionPath> = (context) => {
     void context.client.prefetchQuery(newestQuery(context.org.code, String(squid.id)))
     prefetchDomains(context, squid)
   })
+  const { client, org, params } = context
+  const reference = `${params.squidName}@${params.squidSlot}`
+  if (!org.limits.playground) void client.prefetchQuery(squidCostQuery({ code: org.code, reference }))
   prefetchCode(loadProcessorsTable)
 }
 
