@@ -21,7 +21,7 @@ export const checksWithoutTests = allChecks.filter(({ file }) => file !== 'vites
 export async function runChecks(checks = allChecks): Promise<CheckResults> {
   const results: CheckResults = { passed: 0, failed: [] }
   const queue = [...checks]
-  const runSequentially = async () => {
+  const runUntilEmpty = async () => {
     for (let check = queue.shift(); check; check = queue.shift()) {
       const { code, output, elapsedMs } = await runCommand(check.file, check.args)
       const hasPassed = code === 0
@@ -31,6 +31,6 @@ export async function runChecks(checks = allChecks): Promise<CheckResults> {
       if (!hasPassed) console.log(output.trimEnd())
     }
   }
-  await Promise.all([runSequentially(), runSequentially()])
+  await Promise.all([runUntilEmpty(), runUntilEmpty()])
   return results
 }

@@ -4,15 +4,15 @@ import { startShoal } from '../e2e/support/shoal.ts'
 import { ensureConsole } from './console-build.ts'
 import { requirePackages } from './debian-packages.ts'
 import { withProgress } from './progress.ts'
-import { photographDocumentation } from './screens/documentation.ts'
+import { takeDocumentationPictures } from './screens/documentation.ts'
 import { createData } from './screens/data.ts'
 import { screens } from './screens/pages.ts'
 import { openPersonas } from './screens/people.ts'
-import { photograph } from './screens/photograph.ts'
+import { takeScreenshots } from './screens/take-screenshots.ts'
 import { states } from './screens/states.ts'
 
 /**
- * Photographs every page of the console in every state, width and theme: `npm run screens -- FOLDER [--only NAME]… [--state STATE]…`. With
+ * Takes screenshots of every page of the console in every state, width and theme: `npm run screens -- FOLDER [--only NAME]… [--state STATE]…`. With
  * `--documentation`, takes the pictures of the documentation instead.
  */
 async function main(): Promise<void> {
@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   if (values.documentation) {
     await requirePackages(['chromium'])
     await ensureConsole()
-    return await photographDocumentation()
+    return await takeDocumentationPictures()
   }
   const [folder] = positionals
   if (!folder) throw new Error('Usage: npm run screens -- FOLDER [--only NAME]… [--state STATE]… | --documentation')
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
       const { as = 'owner' } = screen
       const ofScreen = screen.states ?? (as === 'owner' ? states : (['full'] as const))
       for (const state of ofScreen.filter((name) => values.state?.includes(name) ?? true))
-        for (const problem of await photograph(contexts[as], screen, state, folder)) console.error(problem)
+        for (const problem of await takeScreenshots(contexts[as], screen, state, folder)) console.error(problem)
       console.log(screen.name)
     }
   } finally {

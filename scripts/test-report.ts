@@ -50,13 +50,16 @@ function summarize(message = ''): string {
   const lines = stripVTControlCharacters(message).split('\n')
   const stackStart = lines.findIndex((line) => /^\s+at /.test(line))
   const [text, stack] = stackStart === -1 ? [lines, []] : [lines.slice(0, stackStart), lines.slice(stackStart)]
-  const place = stack.find((line) => line.includes(`${root}/`) && !line.includes('node_modules'))
-  return [...text.filter((line) => line.trim() !== '').slice(0, shownLines), ...(place ? [relativePlace(place)] : [])]
+  const location = stack.find((line) => line.includes(`${root}/`) && !line.includes('node_modules'))
+  return [
+    ...text.filter((line) => line.trim() !== '').slice(0, shownLines),
+    ...(location ? [relativeLocation(location)] : []),
+  ]
     .map((line) => line.slice(0, 300))
     .join('\n  ')
 }
 
-const relativePlace = (line: string) => line.trim().replace('file://', '').replace(`${root}/`, '')
+const relativeLocation = (line: string) => line.trim().replace('file://', '').replace(`${root}/`, '')
 
 /** Returns one line for each suite that recorded its hosts: `<suite>: <features>; <features of the next host>`. */
 export function hostLines(file: string): string[] {

@@ -4,7 +4,7 @@ import { readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Image } from '../runtime/src/builder.ts'
 import { createBuilder } from '../runtime/src/build/create-builder.ts'
-import { onHost } from '../runtime/src/build/host-place.ts'
+import { hostBackend } from '../runtime/src/build/host-backend.ts'
 import { readNpmConfig } from '../runtime/src/build/npm-config.ts'
 import { ensureToolchain } from '../runtime/src/build/toolchain.ts'
 import { removeCgroupBase } from '../runtime/src/process/cgroup.ts'
@@ -76,7 +76,7 @@ async function buildIn(stateDir: string, toolchainDir: string): Promise<Image> {
   const builder = await createBuilder({
     dir: join(stateDir, 'builds'),
     imagesDir: join(stateDir, 'images'),
-    place: onHost(host),
+    backend: hostBackend(host),
     toolchain,
     npmConfig,
     concurrency: 1,

@@ -24,7 +24,7 @@ const ruleTexts = {
     explanation: 'A processor runs but does not begin to index, because its data source does not respond.',
     threshold: null,
   },
-  /** The condition of processors with the status STUCK, not of those with the status STALLED (spec 4). */
+  /** Despite its name, this rule is about processors with the status STUCK, not STALLED (spec 4). */
   STALLED: {
     title: 'Stalled',
     explanation:

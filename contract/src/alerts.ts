@@ -46,6 +46,7 @@ export const AlertMute = z.object({
 export type AlertMute = z.infer<typeof AlertMute>
 
 export const channelTypes = ['email', 'webhook', 'slack'] as const
+/** What a delivery notifies of: that an alert opened, that it ended, or a test of the channel. */
 export const deliverySubjects = ['OPENED', 'ENDED', 'TEST'] as const
 export const deliveryStatuses = ['PENDING', 'DELIVERED', 'FAILED'] as const
 
@@ -55,8 +56,8 @@ export const AlertChannel = z.object({
   type: z.enum(channelTypes),
   name: z.string(),
   /**
-   * The URL or the email address; null while no address is confirmed. It is only the host of a Slack URL, and only the host of a
-   * webhook URL for members who may not change channels.
+   * The URL or the email address; null while no address is confirmed. Only the host of the URL for Slack channels, and for webhooks
+   * if the caller may not change channels.
    */
   target: z.string().nullable(),
   isEnabled: z.boolean(),
@@ -97,7 +98,7 @@ export const alerts = {
     path: '/v1/orgs/{code}/alerts',
     access: 'member',
     scope: 'read',
-    summary: 'Alerts: the open ones, the most severe first, or the ended ones or all, the newest first in pages of 50',
+    summary: 'Open alerts, most severe first; or ended alerts or all alerts, newest first, 50 per page',
     /** `before` has no effect on the list of open alerts, which is not paginated. */
     query: { state: z.enum(['open', 'ended']).optional(), ...page },
     payload: z.array(AlertEvent),
@@ -145,7 +146,7 @@ export const alerts = {
     path: '/v1/orgs/{code}/alerts/mutes/{muteId}',
     access: 'squids.write',
     scope: 'admin',
-    summary: 'End a mute',
+    summary: 'Remove a mute, so that notifications are sent again',
     payload: z.null(),
   }),
   listChannels: endpoint({

@@ -37,7 +37,7 @@ export const billing = {
     path: billingPath('/test-card'),
     access: 'billing.write',
     scope: 'admin',
-    summary: "Test provider only: replaces Stripe's form in the browser",
+    summary: "Enter a card of the test provider, whose form replaces Stripe's",
     body: TestCard,
     payload: z.object({
       status: z.enum(['succeeded', 'requires_action', 'requires_payment_method']),

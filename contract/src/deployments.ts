@@ -85,7 +85,8 @@ export const Deployment = z.object({
 })
 export type Deployment = z.infer<typeof Deployment>
 
-const FileSide = z.object({
+/** A file in one of the two archives. */
+const ArchivedFile = z.object({
   bytes: z.number(),
   /** Null for binaries, long files, lockfiles, and files whose names suggest that they contain secrets. */
   text: z.string().nullable(),
@@ -96,7 +97,7 @@ export const DeploymentChanges = z.object({
   /** The earlier deployment; null if Shoal has recorded the files of no earlier deployment. */
   against: Id.nullable(),
   /** Files that were added (`before` is null), removed (`after` is null) or changed, by path. */
-  files: z.array(z.object({ path: z.string(), before: FileSide.nullable(), after: FileSide.nullable() })),
+  files: z.array(z.object({ path: z.string(), before: ArchivedFile.nullable(), after: ArchivedFile.nullable() })),
   /** The number of files that are the same in both archives. */
   unchanged: z.number(),
   /** False if an archive has more files than Shoal records. */

@@ -70,7 +70,7 @@ export const domains = {
     path: '/v1/orgs/{code}/domains',
     access: 'organization.write',
     scope: 'admin',
-    summary: 'Serve the API of a tag at a domain, once its DNS records prove control',
+    summary: 'Serve the API of a tag at a domain, once its DNS records prove that the organization controls it',
     body: z.object({ name: z.string().min(1).max(300), squid: SquidName, tag: TagName }),
     payload: Domain,
     rateLimit: { calls: 40, perMs: 86_400_000 },

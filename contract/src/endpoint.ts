@@ -4,8 +4,8 @@ import type { TokenScope } from './token-scope.ts'
 
 /**
  * Who may call an endpoint. `user`: signed in. `verified`: signed in with a confirmed email. `member`: a member of the
- * organization in `{code}`, with a confirmed email. A permission: a member whose role has it. `operator`: a session of a user with
- * the operator's flag; for all other callers the endpoint does not exist. `operator.write`: like `operator`, if the user has
+ * organization in `{code}`, with a confirmed email. A permission: a member whose role has it. `operator`: a session of an
+ * operator; for all other callers the endpoint does not exist. `operator.write`: like `operator`, if the user has
  * entered the password recently.
  */
 export type Access = 'public' | 'user' | 'verified' | 'member' | 'operator' | 'operator.write' | Permission
@@ -138,7 +138,7 @@ export function endpointsOf(areas: Areas): [name: string, endpoint: Endpoint][] 
   )
 }
 
-/** A list on the wire: `key[]=a&key[]=b`, `key=a` or absent. */
+/** A list in the query string: `key[]=a&key[]=b`, `key=a`, or no such key for an empty list. */
 export const ListOf = <T extends z.ZodType<unknown, string>>(item: T) =>
   z.preprocess((value) => (value === undefined ? [] : Array.isArray(value) ? value : [value]), z.array(item).max(200))
 

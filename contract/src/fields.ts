@@ -53,7 +53,7 @@ export const Password = RequiredVerbatim('Password is required').max(1000)
 
 /**
  * Characters that break or reorder lines, or that are not visible, so that a name looks like another one. The joiners U+200C and
- * U+200D are visible between letters of some scripts, and in emojis.
+ * U+200D are allowed in emojis and after letters of scripts other than Latin, where they change how text is displayed.
  */
 export const hiddenCharacters =
   /[\p{Cc}\p{Zl}\p{Zp}\u115F\u1160\u3164\uFFA0]|(?![\u200C\u200D])\p{Cf}|(?<![\p{Extended_Pictographic}\p{M}]|(?!\p{Script=Latin})\p{L})[\u200C\u200D]/gu
@@ -77,11 +77,11 @@ export const OrgName = DisplayName('Name is required')
   .min(limits.orgNameMin, 'Min 3, max 100 symbols.')
   .max(limits.orgNameMax, 'Min 3, max 100 symbols.')
 
-const dashed = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
-const dashedMessage = 'Only lowercase alphanumeric symbols and hyphens are allowed'
+const hyphenated = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
+const hyphenatedMessage = 'Only lowercase alphanumeric symbols and hyphens are allowed'
 
 export const OrgCode = RequiredText('Code is required')
-  .regex(dashed, dashedMessage)
+  .regex(hyphenated, hyphenatedMessage)
   .min(limits.orgCodeMin, 'Min 3, max 64 symbols.')
   .max(limits.orgCodeMax, 'Min 3, max 64 symbols.')
 
@@ -89,14 +89,14 @@ export const OrgCode = RequiredText('Code is required')
 export { orgCodeFromName } from './org-code.ts'
 
 export const SquidName = RequiredText('Squid name is required')
-  .regex(dashed, dashedMessage)
+  .regex(hyphenated, hyphenatedMessage)
   .min(limits.squidNameMin, 'Min 3, max 30 symbols.')
   .max(limits.squidNameMax, 'Min 3, max 30 symbols.')
 
-export const Slot = z.string().regex(dashed, dashedMessage).min(limits.slotMin).max(limits.slotMax)
+export const Slot = z.string().regex(hyphenated, hyphenatedMessage).min(limits.slotMin).max(limits.slotMax)
 export const TagName = z
   .string()
-  .regex(dashed, dashedMessage)
+  .regex(hyphenated, hyphenatedMessage)
   .min(limits.tagMin, 'Min 2, max 32 symbols.')
   .max(limits.tagMax, 'Min 2, max 32 symbols.')
 

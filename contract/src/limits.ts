@@ -22,7 +22,7 @@ export const limits = {
   // From spec 9:
   playgroundSquids: 1,
   organizationSquids: 100,
-  /** The console warns when the organization may create fewer squids than this. */
+  /** The console warns when the organization may create fewer than this many further squids. */
   squidsLeftWarning: 3,
   logsPageSize: 100,
   /** Some public tools for squids request pages of this size. */

@@ -107,7 +107,7 @@ export const operators = {
     path: '/v1/admin/orgs/{code}/support',
     access: 'operator.write',
     scope: 'session',
-    summary: 'Read one organization for 30 minutes in this session, without its credentials and exports',
+    summary: 'Let this session read one organization, except its credentials and exports, for 30 minutes',
     payload: z.object({ code: z.string(), until: Time }),
   }),
   closeSupport: endpoint({
@@ -123,7 +123,7 @@ export const operators = {
     path: '/v1/admin/maintenance',
     access: 'operator.write',
     scope: 'session',
-    summary: 'Announce a maintenance to all users; replaces the previous announcement',
+    summary: 'Announce a maintenance window to all users; replaces the previous announcement',
     body: z
       .object({
         message: RequiredText('Message is required').max(300, 'Max 300 symbols.'),
@@ -139,7 +139,7 @@ export const operators = {
     path: '/v1/admin/maintenance',
     access: 'operator.write',
     scope: 'session',
-    summary: 'Withdraw the announcement of a maintenance',
+    summary: 'Withdraw the announcement of the maintenance window',
     payload: z.object({ success: z.boolean() }),
   }),
   listUsers: endpoint({
@@ -223,7 +223,7 @@ export const operators = {
     path: '/v1/admin/orgs/{code}/squids/{reference}/hibernation',
     access: 'operator.write',
     scope: 'session',
-    summary: 'Hibernate one version, with a reason that its log shows; its members may restart it',
+    summary: 'Hibernate one version, with a reason that its log shows; members of the organization may restart it',
     body: z.object({ reason: Reason }),
     payload: z.object({ reference: z.string() }),
   }),

@@ -119,7 +119,7 @@ export const orgs = {
     method: 'GET',
     path: '/v1/orgs/verify-email',
     access: 'public',
-    summary: 'Open the page of the console that confirms a notification email; changes nothing',
+    summary: 'Redirect to the page of the console that confirms a notification email; changes nothing',
     query: { code: z.string().min(1).max(500) },
     kind: 'file',
     payload: z.null(),

@@ -4,9 +4,9 @@
  * `alerts.write` is separate from `organization.write`, so that notifications can also be configured in a playground, to which
  * `organization.write` does not apply.
  *
- * `credentials.read` covers the password of a database, its export, and the RPC token: outside the console, roles do not restrict
- * a user who has these credentials, and requests with the token are billed. Viewers do not have it, since the specification gives viewers no
- * permissions. Developers have it, since the squids that they deploy receive the same credentials.
+ * `credentials.read` covers the password of a database, its export, and the RPC token. A user who has the password can change the
+ * database regardless of roles, and requests with the token are billed. Viewers do not have this permission, since the specification
+ * gives viewers none. Developers have it, since the squids that they deploy receive the same credentials.
  */
 
 export const roleTypes = ['admin', 'developer', 'viewer'] as const

@@ -14,7 +14,7 @@ export type PortalDataset = z.infer<typeof PortalDataset>
 
 export const PortalDatasetDetails = PortalDataset.extend({
   url: z.string(),
-  /** Where the data comes from: the portal this installation is connected to, or one of its RPC chains. Null if unavailable. */
+  /** Where the data comes from: the Portal this installation is connected to, or one of its RPC chains. Null if unavailable. */
   source: z.enum(['portal', 'rpc']).nullable(),
   /** The RPC chain of the same network, if any. */
   chain: z.string().nullable(),

@@ -28,7 +28,7 @@ export const RpcUpstream = z.object({
   name: z.string(),
   isHealthy: z.boolean(),
   isArchive: z.boolean(),
-  /** The latest head for which the node has returned the block itself; null before the first one. */
+  /** The highest head whose block the node has also returned; null until it has returned one. */
   headBlock: z.number().nullable(),
   finalizedBlock: z.number().nullable(),
   latencyP50Ms: z.number().nullable(),

@@ -27,7 +27,7 @@ export const displayStatusLabels: Record<SquidDisplayStatus, string> = {
 
 export type DatabaseStatus = 'PROCESSING' | 'NO_SPACE' | 'LOW_SPACE' | 'HEALTHY'
 
-const whileDeploying: Partial<Record<Deployment['type'], SquidDisplayStatus>> = {
+const statusWhileDeploying: Partial<Record<Deployment['type'], SquidDisplayStatus>> = {
   DELETE: 'DELETING',
   HIBERNATE: 'HIBERNATING',
   RESTART: 'RESTARTING',
@@ -36,7 +36,8 @@ const whileDeploying: Partial<Record<Deployment['type'], SquidDisplayStatus>> = 
 /** The display status of spec 4, except that endpoints which have just started count as processing. */
 export function displayStatus(squid: SquidSummary): SquidDisplayStatus {
   if (squid.status === 'HIBERNATED') return 'HIBERNATED'
-  if (squid.status === 'DEPLOYING') return (squid.lastDeploy && whileDeploying[squid.lastDeploy.type]) ?? 'DEPLOYING'
+  if (squid.status === 'DEPLOYING')
+    return (squid.lastDeploy && statusWhileDeploying[squid.lastDeploy.type]) ?? 'DEPLOYING'
   const processors = squid.processors ?? []
   const database = databaseStatus(squid)
   if (processors.some((p) => p.status === 'STUCK')) return 'DEGRADED'
@@ -57,7 +58,7 @@ export function databaseStatus(squid: Pick<SquidSummary, 'addons'>): DatabaseSta
   return disk.usageStatus === 'WARNING' ? 'LOW_SPACE' : 'HEALTHY'
 }
 
-/** Returns the progress from 0 to 100, or null while the processor is starting (spec 4). */
+/** Returns the progress from 0 to 100; null while the processor is starting or its status is unknown (spec 4). */
 export function syncPercent(p: Pick<Processor, 'status' | 'syncState'>): number | null {
   if (p.status === 'STARTING' || p.status === 'UNKNOWN') return null
   const { currentBlock, totalBlocks } = p.syncState

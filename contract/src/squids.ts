@@ -134,7 +134,7 @@ export const squids = {
     path: '/v1/orgs/{code}/squids/{reference}/graphql',
     access: 'member',
     scope: 'read',
-    summary: "Query the squid's public GraphQL API, for pages that its CORS rules block",
+    summary: "Send a query to the squid's public GraphQL API, for pages that its CORS rules block",
     isChange: false,
     body: z.object({
       query: z.string().max(200_000),

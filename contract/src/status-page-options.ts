@@ -8,7 +8,7 @@ export const statusPageLimits = {
   updatesPerIncident: 50,
   /** The page shows the availability and the resolved incidents of this many days. */
   days: 90,
-  /** Maximum number of previous slugs that are held for an organization: other organizations cannot use them for 90 days after the change. */
+  /** Maximum number of an organization's previous slugs that stay reserved, so that others cannot use them: for 90 days after the change. */
   heldSlugs: 5,
 } as const
 

@@ -35,7 +35,7 @@ export const User = z.object({
   organizations: z.array(Org),
   /** The organization that the operator is viewing for support in this session. */
   support: z.object({ code: z.string(), until: Time }).nullable(),
-  /** The announced maintenance; null after its end. */
+  /** The announced maintenance window; null after its end. */
   maintenance: Maintenance.nullable(),
 })
 export type User = z.infer<typeof User>
@@ -136,7 +136,7 @@ export const user = {
     path: '/v1/user/email/confirm/resend',
     access: 'user',
     scope: 'admin',
-    summary: 'Send the verification email again',
+    summary: 'Send the email that confirms the address again',
     payload: z.object({ success: z.boolean() }),
     rateLimit: { calls: 5, perMs: 10 * minute },
   }),

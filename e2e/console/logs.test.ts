@@ -21,7 +21,10 @@ const logging: SimulatedSquid = {
   name: 'logging',
   slot: 'v1',
   processors: {
-    eth: { print: Array.from({ length: 350 }, (_, i) => progress(i)), chatter: { everyMs: 300, text: 'tick {n}' } },
+    eth: {
+      print: Array.from({ length: 350 }, (_, i) => progress(i)),
+      periodicOutput: { everyMs: 300, text: 'tick {n}' },
+    },
     base: {
       print: [
         json({ level: 3, ns: 'sqd:rpc', msg: 'rate limited', url: 'https://rpc.example.com', retryMs: 500 }),

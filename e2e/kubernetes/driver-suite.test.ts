@@ -46,7 +46,7 @@ describe.skipIf(!hasCluster || !registry)('on a cluster', () => {
     const harness: Harness = {
       ...unstarted(),
       lacks: {
-        'movable clock': 'a kubelet decides by its own clock when a program starts again',
+        'controllable clock': 'a kubelet decides by its own clock when a program starts again',
         'usage of ended programs': 'a kubelet measures only what runs, every ten seconds (usage.test.ts)',
         'logs of removed programs': 'a cluster keeps no logs of pods that were deleted, unless a collector reads them',
         'missing commands': 'the first process of an image starts the command, and ends with 127',

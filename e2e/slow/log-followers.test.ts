@@ -73,7 +73,7 @@ test('SIGTERM ends a log stream cleanly, and a client that reconnects to another
   ])
   const api = createClient(contract, { baseUrl: `${remaining.url}/api`, token: () => token })
   const deployer: Deployer = { shoal: remaining, org, token, api }
-  const processor = { chatter: { everyMs: 20, text: 'line {n}' } }
+  const processor = { periodicOutput: { everyMs: 20, text: 'line {n}' } }
   const deployed = await deploySimulated(deployer, { name: 'talker', slot: 'v1', processors: { processor } })
   expect(deployed.failureReason).toBeNull()
 

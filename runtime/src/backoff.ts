@@ -1,6 +1,6 @@
 const INITIAL_BACKOFF_MS = 1000
 const MAX_BACKOFF_MS = 5 * 60_000
-/** A run of at least this long is stable and resets the backoff. */
+/** A run that lasts at least this long is stable, and resets the backoff. */
 const STABLE_RUN_MS = 10 * 60_000
 
 /** Returns the new number of consecutive crashes when a run crashes after `ranMs`. */

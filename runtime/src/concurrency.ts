@@ -86,7 +86,7 @@ export async function mapConcurrently<T, R>(
   const results: R[] = []
   const failures: unknown[] = []
   const remaining = items.entries()
-  const workInTurn = async () => {
+  const processItems = async () => {
     for (const [index, item] of remaining) {
       try {
         results[index] = await work(item)
@@ -96,7 +96,7 @@ export async function mapConcurrently<T, R>(
       if (failures.length > 0) return
     }
   }
-  await Promise.all(Array.from({ length: Math.min(max, items.length) }, workInTurn))
+  await Promise.all(Array.from({ length: Math.min(max, items.length) }, processItems))
   if (failures.length > 0) throw failures[0]
   return results
 }

@@ -45,7 +45,7 @@ export function runTests(suite: Suite): void {
   test('retry restarts a finished container with backoff, and ignores containers that are not finished or run only once', async ({
     skip,
   }) => {
-    need('movable clock', skip)
+    need('controllable clock', skip)
     const containers = [
       container('processor', { ends: { exit: 0 } }),
       container('init', { ends: { exit: 0 } }, { restart: 'never' }),
@@ -82,7 +82,7 @@ export function runTests(suite: Suite): void {
   })
 
   test('a crash is observed with its exit code and retried after 1, 2, 4 seconds', async ({ skip }) => {
-    need('movable clock', skip)
+    need('controllable clock', skip)
     await suite.host.runtime.apply(workload([container('processor', { print: ['here'], ends: { exit: 7 } })]))
     for (const [ordinal, waitMs] of [1000, 2000, 4000].entries()) {
       await until('processor', { state: 'backoff', run: null, lastRun: { exitCode: 7, how: 'error', ordinal } })

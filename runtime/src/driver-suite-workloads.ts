@@ -222,7 +222,7 @@ export function workloadTests(suite: Suite): void {
     await read(cursor, 1)
     // If the test cannot set the clock, the processor may restart before the next server observes it.
     const isUnchanged = ({ container }: Observation) =>
-      container === 'api' || suite.host.lacks['movable clock'] === undefined
+      container === 'api' || suite.host.lacks['controllable clock'] === undefined
     const before = (await suite.host.runtime.observe()).filter(isUnchanged)
     await suite.host.kill()
     await suite.host.restart()

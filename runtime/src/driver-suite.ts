@@ -26,14 +26,14 @@ export type Behaviour = {
 
 /**
  * What some tests need, but not every driver supports.
- * - `movable clock`: tests set the clock with `advance`, and the delays before restarts are exactly 1, 2, 4 … seconds
+ * - `controllable clock`: tests set the clock with `advance`, and the delays before restarts are exactly 1, 2, 4 … seconds
  * - `usage of ended programs`: usage is known as soon as a program starts, and remains known after it has ended
  * - `logs of removed programs`: lines of a program can be read after its workload was removed
  * - `missing commands`: a command that does not exist is found before the program starts
  * - `stops programs`: `close('stop')` is allowed
  */
 export type Capability =
-  'movable clock' | 'usage of ended programs' | 'logs of removed programs' | 'missing commands' | 'stops programs'
+  'controllable clock' | 'usage of ended programs' | 'logs of removed programs' | 'missing commands' | 'stops programs'
 
 /** A driver without workloads, and the means to control its environment. */
 export type Harness = {

@@ -161,16 +161,16 @@ export interface Runtime {
   retry(id: WorkloadId, container: ContainerName, reason: string): Promise<void>
 
   /**
-   * Returns all containers as one consistent snapshot. It lacks an `on-failure` container of which the host has lost all records (a
-   * cluster restored from a backup): the driver starts its program again only at the next `apply`, because the lost run may still
-   * write. With `workloads`, it returns only their containers, in a time that does not depend on the number of others.
+   * Returns all containers as one consistent snapshot. An `on-failure` container is missing if the host has lost all records of it, for
+   * example a cluster restored from a backup: the driver starts its program again only at the next `apply`, because the lost run may
+   * still write. With `workloads`, it returns only their containers, in a time that does not depend on the number of others.
    */
   observe(workloads?: readonly WorkloadId[]): Promise<Observation[]>
 
   /**
-   * Passes a workload from the caller's records, as the caller last applied it, without applying it again. Called after `start`. A
-   * host that was restored from a backup may have an earlier desired state of an `on-failure` container; `observe` then lacks the
-   * container until the next `apply`. Missing in drivers whose hosts are restored only together with the caller's records.
+   * Informs the driver of the workload that the caller last applied, without applying it again. Called after `start`. A host that was
+   * restored from a backup may have an earlier desired state of an `on-failure` container; `observe` then omits the container until
+   * the next `apply`. Drivers whose hosts are restored only together with the caller's records do not have this method.
    */
   recall?(workload: Workload): void
 

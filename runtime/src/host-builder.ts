@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import type { BuildPlace } from './build/build-place.ts'
+import type { BuildBackend } from './build/build-backend.ts'
 import { createBuilder } from './build/create-builder.ts'
-import { onHost } from './build/host-place.ts'
+import { hostBackend } from './build/host-backend.ts'
 import { type NpmConfig, npmTargets, readNpmConfig } from './build/npm-config.ts'
 import { ensureToolchain } from './build/toolchain.ts'
 import type { Builder } from './builder.ts'
@@ -52,21 +52,21 @@ export async function openHostBuilder(options: HostBuilderOptions, names: ImageN
   const host = await prepareHost({ stateDir, sandbox, network, targets, containerDiskBytes })
   log(`Squids run with: ${host.summary}`)
   recordHostReport(host.stateDir, host.report)
-  const builder = await openBuilder(options, names, npmConfig, () => onHost(host))
+  const builder = await openBuilder(options, names, npmConfig, () => hostBackend(host))
   return { host, imagesDir: imagesDirOf(options), builder }
 }
 
 const imagesDirOf = ({ stateDir }: BuilderSettings) => join(stateDir, 'images')
 
 /**
- * Opens a builder whose programs run in the place that `placeOf` returns, with the registry if there is one.
+ * Opens a builder whose programs run in the backend that `backendOf` returns, with the registry if there is one.
  * @throws Error like `openHostBuilder`
  */
 export async function openBuilder(
   settings: BuilderSettings,
   names: ImageNames,
   npmConfig: NpmConfig,
-  placeOf: (registry: ImageRegistry | null) => BuildPlace,
+  backendOf: (registry: ImageRegistry | null) => BuildBackend,
 ): Promise<Builder> {
   const { stateDir, env, log, maxConcurrentBuilds } = settings
   const imagesDir = imagesDirOf(settings)
@@ -76,7 +76,7 @@ export async function openBuilder(
   const builder = await createBuilder({
     dir: join(stateDir, 'builds'),
     imagesDir,
-    place: placeOf(registry),
+    backend: backendOf(registry),
     toolchain,
     npmConfig,
     concurrency: maxConcurrentBuilds,

@@ -38,7 +38,7 @@ export {
   readBackupContent,
   readBackupManifest,
   writeBackupFile,
-  type ContentSum,
+  type ContentChecksum,
 } from './backup/backup-file.ts'
 export { clusterEntries, walEntries } from './backup/cluster-entries.ts'
 export { bufferEntry, fileEntry, treeEntries } from './backup/read-entries.ts'

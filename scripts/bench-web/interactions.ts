@@ -105,7 +105,7 @@ export const bench: Bench = {
         const { name, bar } = interaction
         yield atMost(
           bar,
-          `interactions, ${name} over the same change of a static page`,
+          `interactions, ${name} relative to the same change of a static page`,
           await ratioToStaticPage(page, staticPage, interaction),
           '×',
         )

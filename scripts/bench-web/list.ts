@@ -66,7 +66,7 @@ async function usableMs(page: Page, url: string): Promise<number> {
   return page.evaluate<number>('new Promise((done) => requestIdleCallback(() => done(performance.now())))')
 }
 
-/** An expression that repeats the rendered rows of the list until the document has as many as versions exist, like a page without virtual rows. */
+/** An expression that repeats the rendered rows of the list until the document has a row for every version, like a page without virtual scrolling. */
 const drawAllRows = `(() => {
   const body = document.querySelector('main tbody')
   const lines = [...body.children].filter((line) => !line.hasAttribute('aria-hidden'))
@@ -93,7 +93,7 @@ export const bench: Bench = {
           () => usableMs(page, listUrl),
           () => usableMs(page, staticPage.url),
         )
-        yield atMost(3, `list, usable with ${versions} versions over a static page, 4 × slower`, ratio, '×')
+        yield atMost(3, `list, usable with ${versions} versions relative to a static page, with a slow CPU`, ratio, '×')
       } finally {
         await staticPage.end()
       }

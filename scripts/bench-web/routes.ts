@@ -41,7 +41,7 @@ export const bench: Bench = {
           isDone: isOpen(name),
           undo: () => open(page, previous),
         })
-        yield atMost(4, `routes, to ${name} with its data loaded, over a static page`, ratio, '×')
+        yield atMost(4, `routes, to ${name} with its data loaded, relative to a static page`, ratio, '×')
       }
     })
   },

@@ -39,21 +39,23 @@ export const bench: Bench = {
       const squid = copyExample()
       for (let version = 1; version <= versions; version++) await deployer.deploy(squid, `v${version}`)
       const server = serverPid(deployer.shoal.dataDir)
-      const floorFile = join(import.meta.dirname, 'support/probe-floor.ts')
-      const floorProgram = spawn(process.execPath, [floorFile, ...[versions, processorsMs, apisMs].map(String)])
-      const floor = floorProgram.pid ?? 0
+      const baselineFile = join(import.meta.dirname, 'support/probe-baseline.ts')
+      const baselineProgram = spawn(process.execPath, [baselineFile, ...[versions, processorsMs, apisMs].map(String)])
+      const baseline = baselineProgram.pid ?? 0
       await delay(settleMs)
-      const before = [server, floor].map(cpuSeconds)
+      const before = [server, baseline].map(cpuSeconds)
       await delay(measuredMs)
-      const [ofServer = 0, ofFloor = 0] = [server, floor].map((pid, index) => cpuSeconds(pid) - (before[index] ?? 0))
-      floorProgram.kill()
+      const [ofServer = 0, ofBaseline = 0] = [server, baseline].map(
+        (pid, index) => cpuSeconds(pid) - (before[index] ?? 0),
+      )
+      baselineProgram.kill()
       yield atMost(250, `idle, memory with ${versions} versions`, residentMb(server), 'MB')
       const percentOfCore = (ofServer / (measuredMs / 1000)) * 100
       console.error(`  CPU of the server: ${percentOfCore.toFixed(1)} % of a core`)
       yield atMost(
         10,
         `idle, CPU with ${versions} versions relative to their probes alone`,
-        ofServer / ofFloor,
+        ofServer / ofBaseline,
         'ratio',
       )
     } finally {

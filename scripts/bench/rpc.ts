@@ -7,7 +7,7 @@ const rounds = 5
 const seconds = 2
 const connections = 16
 /** How many of the newest blocks the calls request. These blocks are not final, so the gateway does not cache their data. */
-const hotBlocks = 60
+const newestBlocks = 60
 /** The interval at which the gateway polls the node of the chain `devnet`. */
 const devnetPollMs = 500
 
@@ -136,7 +136,7 @@ async function callsOf(devnet: Devnet): Promise<Record<'newest' | 'final' | 'sma
   const indexFrom = (lowest: number): MakeCall => {
     let calls = 0
     return () => {
-      const block = hex(lowest + (Math.floor(calls / 3) % hotBlocks))
+      const block = hex(lowest + (Math.floor(calls / 3) % newestBlocks))
       const kind = calls++ % 3
       if (kind === 0) return { method: 'eth_getBlockByNumber', params: [block, true] }
       if (kind === 1) return { method: 'eth_getBlockReceipts', params: [block] }
@@ -144,7 +144,7 @@ async function callsOf(devnet: Devnet): Promise<Record<'newest' | 'final' | 'sma
     }
   }
   return {
-    newest: indexFrom(height - hotBlocks + 1),
+    newest: indexFrom(height - newestBlocks + 1),
     final: indexFrom(2),
     smallest: () => ({ method: 'eth_getBalance', params: [`0x${(count++).toString(16).padStart(40, '0')}`, 'latest'] }),
   }

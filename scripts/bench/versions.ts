@@ -76,9 +76,9 @@ async function* checkIsolation({ host }: BenchHost): AsyncIterable<Result> {
     return (await Promise.all(counts)).reduce((total, count) => total + Number(count), 0)
   }
   const itself = await reached(() => ['127.0.0.1'])
-  yield atLeast(sampleCount, 'versions, that reach their own port', itself, 'versions')
+  yield atLeast(sampleCount, 'versions, number that can connect to their own port', itself, 'versions')
   const others = await reached((address) => addresses.filter((other) => other !== address))
-  yield atMost(0, `versions, that reach another of ${sampleCount}`, others, 'pairs')
+  yield atMost(0, `versions, pairs of ${sampleCount} that can connect to each other`, others, 'pairs')
 }
 
 /** Returns what an installation has left on the host. */
@@ -138,7 +138,7 @@ export const bench: Bench = {
       const found = await leftovers(own, number)
       yield atLeast(
         versionCount,
-        'versions, namespaces, interfaces, cgroups, mounts and rules',
+        'versions, their namespaces, interfaces, cgroups, mounts and rules',
         found.length,
         'entries',
       )
@@ -150,6 +150,6 @@ export const bench: Bench = {
     }
     const left = await leftovers(own, number)
     if (left.length > 0) console.error(left.join('\n'))
-    yield atMost(0, 'versions, the same after their removal', left.length, 'entries')
+    yield atMost(0, 'versions, the same resources after their removal', left.length, 'entries')
   },
 }

@@ -152,7 +152,8 @@ export const importRules: Rule[] = [
     broken: { 'server/src/jobs/a.ts': `import { restart } from '../modules/squids/index.ts'` },
   },
   {
-    title: 'the console imports app → pages → components → ui (lib and api from anywhere), and no page another page',
+    title:
+      'in the console, app imports pages, pages components, and components ui; all may import lib and api, and no page imports another',
     why: 'a page can then be changed or removed without affecting the others, and ui depends on neither contract nor router',
     fix: 'move code that two pages share to components, or to ui if it needs neither contract nor router; pass data to ui as props',
     find: (repo) => forbiddenImports(repo, 'console/src/', mayConsoleImport),

@@ -22,7 +22,7 @@ const squids: SimulatedSquid[] = [
     tag: 'production',
     description: 'Transfers of the twenty most used tokens, for the dashboards of the research team.',
     processors: {
-      eth: { ...sync(20_000_000), print: [progress], chatter: { everyMs: 3000, text: 'indexed block {n}' } },
+      eth: { ...sync(20_000_000), print: [progress], periodicOutput: { everyMs: 3000, text: 'indexed block {n}' } },
       base: sync(19_999_000),
     },
   },

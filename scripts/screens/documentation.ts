@@ -31,7 +31,7 @@ const picturesOf = (deployment: number): Picture[] => {
 }
 
 /** Takes all pictures of the documentation: from an installation that runs the example squid on its own chain. */
-export async function photographDocumentation(): Promise<void> {
+export async function takeDocumentationPictures(): Promise<void> {
   const cloud = await withProgress('Starting Shoal and a chain', () => startTestCloud())
   const browser = await openBrowser()
   try {

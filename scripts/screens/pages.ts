@@ -3,7 +3,7 @@ import type { Persona } from './people.ts'
 import { states, type State } from './states.ts'
 
 /**
- * A page for screenshots. `as`: the person who opens it, by default the owner, for whom pages are photographed in every state.
+ * A page for screenshots. `as`: the person who opens it, by default the owner, for whom there are screenshots of every state.
  * `press`: the name of a button to press first, for example to open a dialog. `hasOwnTheme`: the page reads the theme only when it loads.
  */
 export type Screen = {

@@ -24,7 +24,7 @@ import {
   readBackupContent,
   readBackupManifest,
   writeBackupFile,
-  type ContentSum,
+  type ContentChecksum,
 } from './backup-file.ts'
 import { PushedImages } from '../images/pushed-images.ts'
 import { clusterEntries, walEntries } from './cluster-entries.ts'
@@ -54,7 +54,7 @@ async function* entriesOf(...entries: TarEntry[]): AsyncGenerator<TarEntry> {
 const metadata = { mode: 0o644, mtime: new Date(0) }
 const writeBackup = (entries: AsyncIterable<TarEntry>) =>
   writeBackupFile(file, entries, (content) => ({ content }), signal)
-const unpack = (content: ContentSum) => unpackBackup(readBackupContent(file, content), target, signal)
+const unpack = (content: ContentChecksum) => unpackBackup(readBackupContent(file, content), target, signal)
 const roundTrip = async (entries: AsyncIterable<TarEntry>) => await unpack(await writeBackup(entries))
 const text = (path: string, content: string, mode = 0o644) => bufferEntry(path, Buffer.from(content), mode, new Date(0))
 
@@ -245,10 +245,10 @@ describe('a tampered backup', () => {
         const path = `/proc/self/fd/${fd}`
         return existsSync(path) && readlinkSync(path).startsWith(target)
       })
-    const half = headerOf(text('uploads/large', 'x'.repeat(5_000_000)), 5_000_000)
+    const header = headerOf(text('uploads/large', 'x'.repeat(5_000_000)), 5_000_000)
     const controller = new AbortController()
     const endless = async function* () {
-      yield zstdCompressSync(Buffer.concat([half, Buffer.alloc(1_000_000)]))
+      yield zstdCompressSync(Buffer.concat([header, Buffer.alloc(1_000_000)]))
       await expect.poll(openFiles).not.toEqual([])
       controller.abort(new Error('stopped by the operator'))
       yield Buffer.alloc(0)
@@ -258,7 +258,7 @@ describe('a tampered backup', () => {
     expect(openFiles()).toEqual([])
   })
 
-  test('cannot write files through its own links', async () => {
+  test('cannot write files outside of the target through its links', async () => {
     const skipped = await roundTrip(
       entriesOf(link('images/a/out', 'SymbolicLink', '../../..'), text('images/a/out/evil', 'evil', 0o644)),
     ).catch((error: NodeJS.ErrnoException) => error.code)

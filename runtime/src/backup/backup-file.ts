@@ -19,7 +19,7 @@ const BLOCK = 512
 const CONTENT_START = BLOCK + MANIFEST_BYTES + BLOCK
 
 /** Size and checksum of the compressed content; both are verified before a restore. */
-export type ContentSum = { bytes: number; sha256: string }
+export type ContentChecksum = { bytes: number; sha256: string }
 
 /**
  * Writes a backup to a temporary file, which is renamed when it is complete and synced. Only the owner of the file may read it.
@@ -28,9 +28,9 @@ export type ContentSum = { bytes: number; sha256: string }
 export async function writeBackupFile(
   file: string,
   entries: AsyncIterable<TarEntry>,
-  makeManifest: (content: ContentSum) => unknown,
+  makeManifest: (content: ContentChecksum) => unknown,
   signal: AbortSignal,
-): Promise<ContentSum> {
+): Promise<ContentChecksum> {
   const temporary = `${file}.${randomBytes(4).toString('hex')}.part`
   const handle = await open(temporary, 'wx', 0o600)
   try {
@@ -52,7 +52,7 @@ async function writeContent(
   handle: FileHandle,
   entries: AsyncIterable<TarEntry>,
   signal: AbortSignal,
-): Promise<ContentSum> {
+): Promise<ContentChecksum> {
   const hash = createHash('sha256')
   let position = CONTENT_START
   const write = async (chunk: Buffer) => {
@@ -77,7 +77,7 @@ async function writeAll(handle: FileHandle, chunk: Buffer, position: number): Pr
     written += (await handle.write(chunk, written, chunk.length - written, position + written)).bytesWritten
 }
 
-function manifestAndHeaders(manifest: unknown, content: ContentSum): Buffer {
+function manifestAndHeaders(manifest: unknown, content: ContentChecksum): Buffer {
   const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)
   if (text.length > MANIFEST_BYTES) throw new Error('The manifest of the backup is too large.')
   const metadata = { type: 'File', mode: 0o600, mtime: new Date() } as const
@@ -106,11 +106,11 @@ export async function readBackupManifest(file: string): Promise<unknown> {
 }
 
 /** Streams the compressed content. */
-export const readBackupContent = (file: string, { bytes }: ContentSum): Readable =>
+export const readBackupContent = (file: string, { bytes }: ContentChecksum): Readable =>
   createReadStream(file, { start: CONTENT_START, end: CONTENT_START + bytes - 1, highWaterMark: 1 << 18 })
 
 /** Verifies the size and checksum of the content. @throws Error when they do not match the manifest */
-export async function checkBackupContent(file: string, content: ContentSum, signal: AbortSignal): Promise<void> {
+export async function checkBackupContent(file: string, content: ContentChecksum, signal: AbortSignal): Promise<void> {
   const hash = createHash('sha256')
   let bytes = 0
   for await (const chunk of readBackupContent(file, content) as AsyncIterable<Buffer>) {

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdDecompress } from 'node:zlib'
 import { ReadEntry, Unpack } from 'tar'
-import { plainPath, quoted } from '../build/archive-rules.ts'
+import { normalizedPath, quoted } from '../build/archive-rules.ts'
 import { whenClosed } from '../build/tar-closing.ts'
 import { walk } from '../build/tree.ts'
 import { leavesTopFolder, pathRejection } from './safe-path.ts'
@@ -32,7 +32,7 @@ export async function unpackBackup(content: Readable, dir: string, signal: Abort
   let rejection: string | null = null
   const accepts = (entry: ReadEntry): boolean => {
     rejection ??= rejectionOf(entry)
-    if (rejection === null && entry.type === 'SymbolicLink') links.set(plainPath(entry.path), entry.linkpath ?? '')
+    if (rejection === null && entry.type === 'SymbolicLink') links.set(normalizedPath(entry.path), entry.linkpath ?? '')
     return rejection === null && entry.type !== 'SymbolicLink'
   }
   const unpack = new Unpack({
@@ -76,7 +76,7 @@ export async function unpackBackup(content: Readable, dir: string, signal: Abort
 function rejectionOf({ path, type, linkpath = '' }: ReadEntry): string | null {
   const badPath = pathRejection(path)
   if (badPath !== null) return badPath
-  const [area = ''] = plainPath(path).split('/')
+  const [area = ''] = normalizedPath(path).split('/')
   const rules = Object.hasOwn(RULES_BY_AREA, area) ? RULES_BY_AREA[area] : undefined
   if (!rules) return `${quoted(path)} is not part of a backup`
   if (type === 'File' || type === 'Directory') return null

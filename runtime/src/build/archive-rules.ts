@@ -11,13 +11,13 @@ export type ArchiveEntry = {
 const MAX_NAME_BYTES = 255
 const MAX_PATH_BYTES = 1024
 const MAX_DEPTH = 64
-/** Linux, too, stops after this number of links. */
+/** The maximum number of links in a path. Linux has the same limit. */
 const MAX_LINKS = 40
 const FILE_TYPES = new Set(['File', 'OldFile', 'ContiguousFile'])
 const LINK_TYPES = new Set(['Link', 'SymbolicLink'])
 
 /** Removes `./`, double and trailing slashes from a path; returns an empty string for the root of the archive. */
-export function plainPath(path: string): string {
+export function normalizedPath(path: string): string {
   const parts = path.split('/').filter((part) => part !== '' && part !== '.')
   return parts.join('/')
 }
@@ -29,7 +29,7 @@ export function rejectionReason(entry: ArchiveEntry): string | null {
   if (badPath !== null) {
     return `${name} ${badPath}`
   }
-  const path = plainPath(entry.path)
+  const path = normalizedPath(entry.path)
   if (path === '') {
     return entry.type === 'Directory' ? null : 'The root of the archive is not a folder'
   }
@@ -92,7 +92,7 @@ const LOCKFILES = new Set(['package-lock.json', 'npm-shrinkwrap.json', 'pnpm-loc
  */
 export function resolveLink(links: ReadonlyMap<string, string>, path: string): string | null {
   const resolved: string[] = []
-  const remaining = plainPath(path).split('/')
+  const remaining = normalizedPath(path).split('/')
   for (let hops = 0; remaining.length > 0;) {
     const part = remaining.shift()
     if (part === undefined || part === '' || part === '.') {

@@ -105,7 +105,7 @@ async function runMounted(
   plan.log.info('The build moves or removes node_modules, which was mounted from the cache: building again with a copy')
   await unmount()
   await run.trees.remove(dirs.app)
-  await run.trees.clone(dirs.source, dirs.app, { uid: run.uid, shares: 'nothing' })
+  await run.trees.clone(dirs.source, dirs.app, { uid: run.uid, hardLinks: 'none' })
   await cloneWritable(run, full, join(dirs.app, 'node_modules'))
   await runBuildScript(plan, work)
 }

@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import type { BuildLimits } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
 import type { OpenDisk } from '../process/disk/disks.ts'
-import { chooseEvicted } from './cache-eviction.ts'
+import { chooseEntriesToEvict } from './cache-eviction.ts'
 import { type Staging, moveIntoPlace } from './staging.ts'
 import type { TreeTasks } from './tree-tasks.ts'
 import { walk } from './tree.ts'
 
 /**
  * Caches the sealed dependency trees and the package manager downloads of each tenant's builds. Tenants do not share entries,
- * since install scripts are untrusted and could plant files. `full` includes development dependencies, `production` does not.
+ * since install scripts are untrusted and could add malicious files. `full` includes development dependencies, `production` does not.
  *
  *   <dir>/<hash of the tenant>/deps/<key>/{full,production,entry.json}   owned by the server, not readable by others
  *   <dir>/<hash of the tenant>/downloads/{files,entry.json}              `files` is owned by the build user
- *   <dir>/<hash of the tenant>/downloads/files.img                       the disk mounted on `files`, where the disk space is limited
+ *   <dir>/<hash of the tenant>/downloads/files.img                       the disk image mounted on `files`, if disk space is limited
  */
 export type BuildCache = {
   /** Passes the dependencies cached for `key`, or null, to `work`. They are not evicted while `work` runs. */
@@ -27,7 +27,7 @@ export type BuildCache = {
   storeDependencies(tenant: string, key: string, dir: string, productionBytes: number): Promise<void>
   /** Passes the tenant's download folder, writable by `user`, to `work`. The folder is not evicted while `work` runs. */
   withDownloads<T>(tenant: string, user: DownloadsUser, work: (dir: string) => Promise<T>): Promise<T>
-  /** Evicts entries beyond the size limit: see `chooseEvicted`. */
+  /** Evicts entries while the cache is larger than its limit: see `chooseEntriesToEvict`. */
   evictExcess(): Promise<void>
 }
 
@@ -65,7 +65,7 @@ export async function openBuildCache(
       })
     },
     async storeDependencies(tenant, key, preparedDir, productionBytes) {
-      // The trees share files only if builds have their own user, and a tenant may install many small files, so no sum of sizes is right.
+      // Measured on the disk: the trees may share files through hard links, and small files use more space than their size.
       const bytes = await trees.measure(preparedDir)
       await writeFile(join(preparedDir, ENTRY_FILE), JSON.stringify({ bytes, productionBytes }), {
         mode: 0o600,
@@ -104,7 +104,7 @@ export async function openBuildCache(
     },
     async evictExcess() {
       const entries = (await listEntries(dir)).map((entry) => ({ ...entry, isInUse: inUse.count(entry.dir) > 0 }))
-      for (const entry of chooseEvicted(entries, maxBytes, Date.now())) {
+      for (const entry of chooseEntriesToEvict(entries, maxBytes, Date.now())) {
         // A build may have begun to use it while others were discarded.
         if (inUse.count(entry.dir) === 0) await staging.discard(entry.dir)
       }

@@ -21,11 +21,11 @@ const fill = (folder: string, files: number): string[] => [
   `for (let i = 0; i < ${files}; i++) require('fs').writeFileSync(${folder} + '/fill-' + i, Buffer.alloc(20 * 2 ** 20, 1))`,
 ]
 const createFiles = ['node', '-e', `for (let i = 0; i < 200_000; i++) require('fs').writeFileSync('fill-' + i, '')`]
-/** Creates sparse files, which need space only in a backup. */
-const createHoles = [
+/** A command that creates sparse files, which use no disk space, but as much as their size when they are copied. */
+const createSparseFiles = [
   'node',
   '-e',
-  `for (let i = 0; i < 20; i++) require('fs').ftruncateSync(require('fs').openSync('hole-' + i, 'w'), 100 * 2 ** 20)`,
+  `for (let i = 0; i < 20; i++) require('fs').ftruncateSync(require('fs').openSync('sparse-' + i, 'w'), 100 * 2 ** 20)`,
 ]
 
 let harness: BuilderHarness
@@ -51,7 +51,7 @@ describe.runIf(isRoot)('the disk space of builds', () => {
     ['a build script that fills its home', { buildCommand: fill('process.env.HOME', 20) }],
     ['a build script that fills its temporary folder', { buildCommand: fill('process.env.TMPDIR', 20) }],
     ['a build script that creates 200,000 files', { buildCommand: createFiles }],
-    ['a build script that leaves files with holes', { buildCommand: createHoles }],
+    ['a build script that leaves sparse files', { buildCommand: createSparseFiles }],
     ['an install script that fills the disk', { installCommand: fill('"."', 20) }],
   ]
   test.each(attacks)('%s fails at the disk limit', async (_, request) => {
@@ -64,7 +64,7 @@ describe.runIf(isRoot)('the disk space of builds', () => {
     await expectNothingLeft()
   })
 
-  test('the download cache of a tenant is limited, and is emptied before the next build when it is full', async () => {
+  test('the download cache of a tenant has limited disk space, and is emptied before the next build when it is full', async () => {
     const fillDownloads = [
       'sh',
       '-c',

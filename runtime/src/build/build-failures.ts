@@ -2,7 +2,7 @@ import type { ProgramResult } from '../process/isolated-program.ts'
 import { BuildFailure, type BuildLimits } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
 import { OUT_OF_SPACE } from '../exit-message.ts'
-import { relockCommand } from './manager-commands.ts'
+import { lockfileUpdateCommand } from './manager-commands.ts'
 import type { PackageManager } from './package-manager.ts'
 
 /** A failed program of a build. */
@@ -72,11 +72,11 @@ function installFailure({ tail, manager }: FailedStep): ClassifiedFailure | null
   const lockfile = manager.lockfile?.name ?? 'the lockfile'
   const matches = (patterns: RegExp[]) => tail.some((line) => patterns.some((pattern) => pattern.test(line)))
   if (matches(OUT_OF_SYNC)) {
-    const message = `${lockfile} does not match package.json. Run \`${relockCommand(manager)}\` in the squid’s folder and deploy again.`
+    const message = `${lockfile} does not match package.json. Run \`${lockfileUpdateCommand(manager)}\` in the squid’s folder and deploy again.`
     return { kind: 'REQUIRED_SOURCE_FILE_INVALID', message }
   }
   if (matches(UNREADABLE)) {
-    const message = `${lockfile} cannot be read. Run \`${relockCommand(manager)}\` in the squid’s folder and deploy again.`
+    const message = `${lockfile} cannot be read. Run \`${lockfileUpdateCommand(manager)}\` in the squid’s folder and deploy again.`
     return { kind: 'REQUIRED_SOURCE_FILE_INVALID', message }
   }
   if (matches([UNREACHABLE])) {

@@ -26,7 +26,7 @@ export type BuildPlan = {
 /** Runs the build and stores its image. Leaves no processes and no temporary files, even when it fails. */
 export async function buildImage(context: BuilderContext, plan: BuildPlan): Promise<Image> {
   const startedAt = performance.now()
-  const work = await context.place.open(context, plan)
+  const work = await context.backend.open(context, plan)
   try {
     const { app, bytes, dependencyKey } = await work.run()
     const { node, manager, unpacked, image, log } = plan

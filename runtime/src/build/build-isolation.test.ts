@@ -146,13 +146,13 @@ describeAllKinds(kinds, (kind) => {
     const SERVER = `
     import { readFileSync } from 'node:fs'
     import { createBuilder } from ${JSON.stringify(new URL('./create-builder.ts', import.meta.url).href)}
-    import { onHost } from ${JSON.stringify(new URL('./host-place.ts', import.meta.url).href)}
+    import { hostBackend } from ${JSON.stringify(new URL('./host-backend.ts', import.meta.url).href)}
     import { ensureToolchain } from ${JSON.stringify(new URL('./toolchain.ts', import.meta.url).href)}
     import { prepareHost } from ${JSON.stringify(new URL('../process/host.ts', import.meta.url).href)}
     const { stateDir, imagesDir, toolchainDir, npmConfig, kind, request } = JSON.parse(readFileSync(process.env.OPTIONS, 'utf8'))
     const toolchain = await ensureToolchain({ dir: toolchainDir, npm: { command: ['npm'], env: process.env }, log: () => {} })
     const host = await prepareHost({ stateDir, ...kind })
-    const builder = await createBuilder({ dir: stateDir + '/builds', imagesDir, place: onHost(host), toolchain, npmConfig, concurrency: 1, maxCacheBytes: 1e9, removeAfterMs: 0 })
+    const builder = await createBuilder({ dir: stateDir + '/builds', imagesDir, backend: hostBackend(host), toolchain, npmConfig, concurrency: 1, maxCacheBytes: 1e9, removeAfterMs: 0 })
     await builder.build({ ...request, log: (_, message) => console.log(message), signal: new AbortController().signal })
   `
   })

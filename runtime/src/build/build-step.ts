@@ -91,8 +91,8 @@ export async function runStep(
 
 /**
  * Seals a tree that programs of the build have written. Resolves with the total size of its files in bytes.
- * @throws BuildFailure when it cannot be sealed, or when its files, because of holes, are larger than the build's disk: a backup
- * would store the holes as zeros
+ * @throws BuildFailure when it cannot be sealed, or when its files add up to more than the build's disk, which is possible with sparse
+ * files: a backup would store their holes as zeros
  */
 export async function sealResult({ trees, uid, disk, limits }: BuildRun, root: string): Promise<number> {
   const bytes = await trees.seal(root, uid)

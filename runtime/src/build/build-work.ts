@@ -6,7 +6,7 @@ import type { Host } from '../process/host.ts'
 import type { BuildCache } from './build-cache.ts'
 import { makeBuildHome } from './build-home.ts'
 import type { BuildPlan } from './build-image.ts'
-import type { BuildPlace } from './build-place.ts'
+import type { BuildBackend } from './build-backend.ts'
 import type { BuildRun } from './build-step.ts'
 import type { ImageStore } from './image-store.ts'
 import type { NpmConfig } from './npm-config.ts'
@@ -16,7 +16,7 @@ import type { TreeTasks } from './tree-tasks.ts'
 
 /** Services shared by all builds of a builder. */
 export type BuilderContext = {
-  place: BuildPlace
+  backend: BuildBackend
   staging: Staging
   cache: BuildCache
   images: ImageStore
@@ -74,7 +74,7 @@ async function fillWorkspace(
       await chmod(folder, 0o710)
     }
   }
-  await trees.clone(plan.source, dirs.app, { uid, shares: 'nothing' })
+  await trees.clone(plan.source, dirs.app, { uid, hardLinks: 'none' })
   const home = await makeBuildHome(join(dir, 'home'), npmConfig)
   for (const folder of [home.dir, temporary, dirs.downloads]) {
     await mkdir(folder, { recursive: true, mode: 0o755 })

@@ -9,7 +9,7 @@ import { recordHost } from '../process/host-harness.ts'
 import { archiveOf } from './archive-harness.ts'
 import { BUILD_NAME_PREFIX } from './build-step.ts'
 import { createBuilder } from './create-builder.ts'
-import { onHost } from './host-place.ts'
+import { hostBackend } from './host-backend.ts'
 import { type NpmConfig, readNpmConfig } from './npm-config.ts'
 import { type Toolchain, ensureToolchain } from './toolchain.ts'
 
@@ -67,7 +67,7 @@ export async function openBuilderHarness(options: Omit<HostOptions, 'stateDir'> 
     createBuilder({
       dir: join(stateDir, 'builds'),
       imagesDir,
-      place: onHost(host),
+      backend: hostBackend(host),
       toolchain,
       npmConfig: { ...npmConfig, ...changes },
       concurrency: 2,

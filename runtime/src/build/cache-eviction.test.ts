@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { chooseEvicted } from './cache-eviction.ts'
+import { chooseEntriesToEvict } from './cache-eviction.ts'
 
 const day = 24 * 3_600_000
 const nowMs = 100 * day
@@ -11,7 +11,7 @@ const entry = (dir: string, bytes: number, ageMs: number, isInUse = false) => ({
   isInUse,
 })
 const evicted = (entries: ReturnType<typeof entry>[], maxBytes: number) =>
-  chooseEvicted(entries, maxBytes, nowMs).map(({ dir }) => dir)
+  chooseEntriesToEvict(entries, maxBytes, nowMs).map(({ dir }) => dir)
 
 test('a tenant that fills the cache evicts only its own entries, even if those of the others are older', () => {
   const hostile = Array.from({ length: 30 }, (_, index) => entry(`hostile/${index}`, 10, index))

@@ -1,8 +1,8 @@
 /** An entry of the build cache. `isInUse`: a build uses it, so it cannot be evicted. */
 export type EvictableEntry = { dir: string; tenant: string; bytes: number; usedAtMs: number; isInUse: boolean }
 
-/** An entry that was not used for this long does not count as part of its tenant's share: a week. */
-const protectedMs = 7 * 24 * 3_600_000
+/** Entries that were not used for this long, a week, are evicted before all others, whichever tenant they belong to. */
+const unusedMs = 7 * 24 * 3_600_000
 
 /**
  * Returns the entries to evict until the cache has at most `maxBytes`: first those that were not used for a week, the least recently used
@@ -10,12 +10,16 @@ const protectedMs = 7 * 24 * 3_600_000
  * an equal share of the cache, however much the others store, unless their builds use more than their share at the same time: entries in
  * use count, but cannot be evicted.
  */
-export function chooseEvicted<T extends EvictableEntry>(entries: readonly T[], maxBytes: number, nowMs: number): T[] {
+export function chooseEntriesToEvict<T extends EvictableEntry>(
+  entries: readonly T[],
+  maxBytes: number,
+  nowMs: number,
+): T[] {
   let excess = entries.reduce((total, { bytes }) => total + bytes, 0) - maxBytes
   const used = new Map<string, number>()
   for (const { tenant, bytes } of entries) used.set(tenant, (used.get(tenant) ?? 0) + bytes)
   const usedBy = ({ tenant }: T) => used.get(tenant) ?? 0
-  const isOld = ({ usedAtMs }: T) => usedAtMs < nowMs - protectedMs
+  const isOld = ({ usedAtMs }: T) => usedAtMs < nowMs - unusedMs
   const remaining = entries.filter(({ isInUse }) => !isInUse).toSorted((a, b) => a.usedAtMs - b.usedAtMs)
   const evicted: T[] = []
   while (excess > 0 && remaining.length > 0) {

@@ -15,8 +15,8 @@ import { errorCode } from '../error-code.ts'
 export type CloneOptions = {
   /** The owner of the new folders, links and copies; null: the user of the server. */
   uid: number | null
-  /** Which files to hard-link to the original instead of copying them: none, all, or all except those that package managers rewrite. */
-  shares: 'nothing' | 'everything' | 'packages'
+  /** Which files are hard links to the original instead of copies: none, all, or all except those that package managers rewrite. */
+  hardLinks: 'none' | 'all' | 'packages'
 }
 
 /**
@@ -31,7 +31,7 @@ export function cloneTree(from: string, to: string, options: CloneOptions): void
 }
 
 function cloneFolder(from: string, to: string, relativeDir: string, options: CloneOptions): void {
-  const { uid, shares } = options
+  const { uid, hardLinks } = options
   mkdirSync(to, { mode: 0o755 })
   setOwner(to, uid)
   for (const entry of readdirSync(from, { withFileTypes: true })) {
@@ -43,7 +43,11 @@ function cloneFolder(from: string, to: string, relativeDir: string, options: Clo
     } else if (entry.isSymbolicLink()) {
       symlinkSync(readlinkSync(source), target)
       setOwner(target, uid)
-    } else if (shares === 'nothing' || (shares === 'packages' && isManagerMetadata(path)) || !tryLink(source, target)) {
+    } else if (
+      hardLinks === 'none' ||
+      (hardLinks === 'packages' && isManagerMetadata(path)) ||
+      !tryLink(source, target)
+    ) {
       copyFileSync(source, target, constants.COPYFILE_FICLONE)
       setOwner(target, uid)
     }

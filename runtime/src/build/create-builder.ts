@@ -5,7 +5,7 @@ import { openBuildCache } from './build-cache.ts'
 import { type BuildPlan, buildImage } from './build-image.ts'
 import { explainBuilderError } from './build-failures.ts'
 import { BuildLog } from './build-log.ts'
-import type { BuildPlace } from './build-place.ts'
+import type { BuildBackend } from './build-backend.ts'
 import type { BuilderContext } from './build-work.ts'
 import { openImageStore } from './image-store.ts'
 import type { NpmConfig } from './npm-config.ts'
@@ -22,7 +22,7 @@ export type BuilderOptions = {
   dir: string
   /** Must be on the same file system as `dir`. */
   imagesDir: string
-  place: BuildPlace
+  backend: BuildBackend
   toolchain: Toolchain
   npmConfig: NpmConfig
   /** Maximum number of concurrent builds. Further builds wait. */
@@ -36,15 +36,15 @@ export type BuilderOptions = {
 /** Part of each image's name. Increase it when a change of the builder results in a different image of the same source. */
 const FORMAT = 1
 
-/** Creates a builder whose programs run in `place`. Call `recover` once before the first build. */
+/** Creates a builder whose programs run in `backend`. Call `recover` once before the first build. */
 export async function createBuilder(options: BuilderOptions): Promise<Builder> {
-  const { dir, imagesDir, place, toolchain, npmConfig, concurrency, maxCacheBytes, removeAfterMs } = options
+  const { dir, imagesDir, backend, toolchain, npmConfig, concurrency, maxCacheBytes, removeAfterMs } = options
   const staging = await openStaging(join(dir, 'staging'), removeAfterMs)
   const trees = await openSourceTrees(join(dir, 'trees'), staging)
   const treeTasks = new TreeTasks()
   const cache = await openBuildCache(join(dir, 'cache'), staging, treeTasks, maxCacheBytes)
   const images = await openImageStore(imagesDir, staging)
-  const context: BuilderContext = { place, staging, cache, images, toolchain, npmConfig, trees: treeTasks }
+  const context: BuilderContext = { backend, staging, cache, images, toolchain, npmConfig, trees: treeTasks }
   const semaphore = new Semaphore(concurrency)
   const mutex = new KeyedMutex()
 
@@ -79,7 +79,7 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
     removeTree: (key) => trees.remove(key),
     async recover() {
       for (const owner of await staging.deadOwners()) {
-        await place.recover(owner)
+        await backend.recover(owner)
         await staging.discardAllOf(owner)
       }
     },

@@ -39,12 +39,12 @@ export async function sealInstalled(run: BuildRun, dirs: WorkDirs, full: string)
  * server's user gets copies, since it could write to shared files.
  */
 export async function cloneWritable({ trees, uid }: BuildRun, sealed: string, to: string): Promise<void> {
-  await trees.clone(sealed, to, { uid, shares: uid === null ? 'nothing' : 'packages' })
+  await trees.clone(sealed, to, { uid, hardLinks: uid === null ? 'none' : 'packages' })
 }
 
 /** Clones a sealed tree; the clone is sealed, too. */
 export async function cloneReadOnly({ trees, uid }: BuildRun, sealed: string, to: string): Promise<void> {
-  await trees.clone(sealed, to, { uid: null, shares: uid === null ? 'nothing' : 'everything' })
+  await trees.clone(sealed, to, { uid: null, hardLinks: uid === null ? 'none' : 'all' })
 }
 
 /**
@@ -100,12 +100,12 @@ async function prune(run: BuildRun, dirs: WorkDirs, cwd: string): Promise<boolea
 }
 
 /**
- * Copies package.json, the lockfile and the settings. Deletes the existing files in `to` first, since a build may have replaced them
+ * Copies package.json, the lockfile and the configuration files. Deletes the existing files in `to` first, since a build may have replaced them
  * with links.
  */
 async function copyManagerFiles(run: BuildRun, from: string, to: string): Promise<void> {
-  const { settings } = commandsOf(run.manager)
-  const names = ['package.json', ...(run.manager.lockfile === null ? [] : [run.manager.lockfile.name]), ...settings]
+  const { configFiles } = commandsOf(run.manager)
+  const names = ['package.json', ...(run.manager.lockfile === null ? [] : [run.manager.lockfile.name]), ...configFiles]
   for (const name of names.filter((name) => existsSync(join(from, name)))) {
     const target = join(to, name)
     await rm(target, { recursive: true, force: true })

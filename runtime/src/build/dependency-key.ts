@@ -52,12 +52,12 @@ const INSTALL_SCRIPTS = [
 
 /**
  * Computes the cache key of installed dependencies. Returns null and the reason when the result of the install depends on more
- * than the lockfile and the settings, or is not limited to the root's node_modules.
+ * than the lockfile and the configuration files, or is not limited to the root's node_modules.
  */
 export async function dependencyKey(inputs: DependencyInputs): Promise<DependencyKey> {
   const { root, packageJson, manager } = inputs
   const settings: Record<string, string | null> = {}
-  for (const name of commandsOf(manager).settings) {
+  for (const name of commandsOf(manager).configFiles) {
     settings[name] = await readTextFile(root, name)
   }
   const reason = reasonNotToCache(inputs, settings)

@@ -1,10 +1,10 @@
 import type { ReadEntry } from 'tar'
 import { BuildFailure, type UnpackLimits } from '../builder.ts'
 import { ArchivePaths, KINDS, type PathKind } from './archive-paths.ts'
-import { plainPath, quoted, rejectionReason } from './archive-rules.ts'
+import { normalizedPath, quoted, rejectionReason } from './archive-rules.ts'
 
-/** Unpacked size below which the compression ratio is not limited, since small archives are harmless. */
-const RATIO_FREE_BYTES = 4 * 1024 * 1024
+/** Unpacked size up to which the compression ratio is not limited, since small archives are harmless. */
+const MIN_BYTES_FOR_RATIO = 4 * 1024 * 1024
 /** Maximum overhead of the tar format per entry: headers, padding, long names. */
 const OVERHEAD_BYTES = 4096
 /** Maximum size of all paths and targets of links, which are kept in memory. */
@@ -48,7 +48,7 @@ export class EntryFilter {
   countInflated(chunk: Buffer): void {
     this.#inflatedBytes += chunk.length
     const { totalBytes, files, ratio } = this.#limits
-    if (this.#inflatedBytes > RATIO_FREE_BYTES && this.#inflatedBytes > ratio * this.#compressedBytes) {
+    if (this.#inflatedBytes > MIN_BYTES_FOR_RATIO && this.#inflatedBytes > ratio * this.#compressedBytes) {
       throw invalid(`The archive unpacks to more than ${ratio} times its size, which looks like a decompression bomb`)
     }
     if (this.#inflatedBytes > totalBytes + (files + 1) * OVERHEAD_BYTES) {
@@ -70,7 +70,7 @@ export class EntryFilter {
     if (this.failure !== null) {
       return false
     }
-    const path = plainPath(entry.path)
+    const path = normalizedPath(entry.path)
     const ignored = this.#keepsAll ? undefined : ignoredPart(path)
     if (ignored !== undefined) {
       this.#ignored.add(ignored)

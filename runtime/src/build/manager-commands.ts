@@ -10,7 +10,7 @@ export type ManagerCommands = {
   /** Additional environment variables for `prune`. */
   pruneEnv: Record<string, string>
   /** Configuration files next to package.json that affect the install. */
-  settings: string[]
+  configFiles: string[]
   /** True when packages from the download cache are verified against the lockfile. */
   verifiesDownloads: boolean
 }
@@ -20,14 +20,14 @@ const MANAGERS: Record<PackageManager['kind'], ManagerCommands> = {
     install: ['npm', 'ci', '--no-audit', '--no-fund'],
     prune: ['npm', 'prune', '--omit=dev', '--offline', '--ignore-scripts', '--no-audit', '--no-fund'],
     pruneEnv: {},
-    settings: ['.npmrc'],
+    configFiles: ['.npmrc'],
     verifiesDownloads: true,
   },
   pnpm: {
     install: ['pnpm', 'install', '--frozen-lockfile'],
     prune: ['pnpm', 'prune', '--prod'],
     pruneEnv: { npm_config_ignore_scripts: 'true', npm_config_offline: 'true' },
-    settings: ['.npmrc', 'pnpm-workspace.yaml'],
+    configFiles: ['.npmrc', 'pnpm-workspace.yaml'],
     verifiesDownloads: false,
   },
   'yarn-classic': {
@@ -42,7 +42,7 @@ const MANAGERS: Record<PackageManager['kind'], ManagerCommands> = {
       '--non-interactive',
     ],
     pruneEnv: {},
-    settings: ['.npmrc', '.yarnrc'],
+    configFiles: ['.npmrc', '.yarnrc'],
     verifiesDownloads: false,
   },
   'yarn-berry': {
@@ -50,7 +50,7 @@ const MANAGERS: Record<PackageManager['kind'], ManagerCommands> = {
     // `workspaces focus` is a plugin in yarn 3; a package.json without development dependencies has the same effect in every version.
     prune: ['yarn', 'install', '--mode=skip-build'],
     pruneEnv: { YARN_ENABLE_NETWORK: 'false', YARN_ENABLE_IMMUTABLE_INSTALLS: 'false' },
-    settings: ['.npmrc', '.yarnrc.yml'],
+    configFiles: ['.npmrc', '.yarnrc.yml'],
     verifiesDownloads: true,
   },
 }
@@ -74,11 +74,11 @@ export const productionPackageJson = (
 ): Record<string, unknown> | null => (manager.kind === 'yarn-berry' ? { ...packageJson, devDependencies: {} } : null)
 
 /** Returns the command with which the user updates a lockfile that does not match package.json. */
-export function relockCommand(manager: PackageManager): string {
+export function lockfileUpdateCommand(manager: PackageManager): string {
   return `${manager.name} install`
 }
 
-/** Returns the settings with which all managers use `downloadsDir`, run non-interactively, and do not modify shared files. */
+/** Returns the environment variables with which all managers use `downloadsDir`, run non-interactively, and do not modify shared files. */
 export function managerEnvironment(downloadsDir: string): Record<string, string> {
   return {
     npm_config_cache: join(downloadsDir, 'npm'),

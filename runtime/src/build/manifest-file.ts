@@ -1,7 +1,7 @@
 import { lstat, readFile, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BuildFailure } from '../builder.ts'
-import { isAbsolute, plainPath, quoted } from './archive-rules.ts'
+import { isAbsolute, normalizedPath, quoted } from './archive-rules.ts'
 
 const MAX_TEXT_BYTES = 1024 * 1024
 /** Deeper than any real file, and shallow enough for recursive code. */
@@ -29,7 +29,7 @@ export async function findManifest(root: string, manifestPath: string): Promise<
 /** Returns the possible paths in the tree for a requested path, in order of precedence. */
 function candidatePaths(requested: string): string[] {
   const path = requested.replaceAll('\\', '/')
-  const parts = plainPath(path.replace(/^[A-Za-z]:/, '')).split('/')
+  const parts = normalizedPath(path.replace(/^[A-Za-z]:/, '')).split('/')
   const isInTree = !isAbsolute(requested) && !parts.includes('..')
   if (isInTree) {
     return [parts.join('/')]

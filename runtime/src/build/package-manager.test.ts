@@ -108,7 +108,7 @@ describe('the cache key of dependencies', () => {
     expect(second).toEqual(first)
   })
 
-  test('changes with dependencies, lockfile and settings', async () => {
+  test('changes with dependencies, lockfile and configuration files', async () => {
     const keys = [
       await keyOf(plain, lock),
       await keyOf({ ...plain, overrides: { a: '1' } }, lock),

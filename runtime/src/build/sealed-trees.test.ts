@@ -85,7 +85,7 @@ describe('sealing', () => {
     writeFileSync(join(dir, 'file'), '')
     for (const name of ['link', 'file']) {
       expect(() => sealTree(join(dir, name), BUILD_UID)).toThrow('something other than a folder')
-      expect(() => cloneTree(join(dir, name), join(dir, 'clone'), { uid: BUILD_UID, shares: 'packages' })).toThrow(
+      expect(() => cloneTree(join(dir, name), join(dir, 'clone'), { uid: BUILD_UID, hardLinks: 'packages' })).toThrow(
         'is not a folder',
       )
     }
@@ -98,7 +98,7 @@ describe.runIf(isRoot)('a cloned tree', () => {
   test('can be changed by the build without changing the original', () => {
     sealTree(root, BUILD_UID)
     const clone = join(dir, 'clone')
-    cloneTree(root, clone, { uid: BUILD_UID, shares: 'packages' })
+    cloneTree(root, clone, { uid: BUILD_UID, hardLinks: 'packages' })
     expect(statSync(join(clone, 'index.js')).ino).toBe(statSync(join(root, 'index.js')).ino)
     expect(() => runAs(200_777, `echo poison > ${clone}/index.js`)).toThrow('Permission denied')
     expect(() => runAs(200_777, `chmod 666 ${clone}/index.js`)).toThrow('not permitted')
@@ -113,9 +113,9 @@ describe.runIf(isRoot)('a cloned tree', () => {
 
 test('tree tasks run on another thread and report failures', async () => {
   const tasks = new TreeTasks()
-  await tasks.clone(root, join(dir, 'copy'), { uid: null, shares: 'nothing' })
+  await tasks.clone(root, join(dir, 'copy'), { uid: null, hardLinks: 'none' })
   expect(await tasks.seal(join(dir, 'copy'), null)).toBe('original'.length + '#!/bin/sh'.length + 2)
-  await expect(tasks.clone(root, join(dir, 'copy'), { uid: null, shares: 'nothing' })).rejects.toMatchObject({
+  await expect(tasks.clone(root, join(dir, 'copy'), { uid: null, hardLinks: 'none' })).rejects.toMatchObject({
     code: 'EEXIST',
   })
   await tasks.remove(join(dir, 'copy'))
@@ -165,19 +165,19 @@ describe('the cache', () => {
 
   test('counts what an entry uses on the disk: copies, and the blocks of small files, but shared files once', async () => {
     const { staging, cache } = await open(0)
-    const bytesOf = async (key: string, shares: 'nothing' | 'everything', files: number, size: number) => {
+    const bytesOf = async (key: string, hardLinks: 'none' | 'all', files: number, size: number) => {
       const { path } = await staging.make()
       mkdirSync(join(path, 'full'))
       for (let n = 0; n < files; n++) writeFileSync(join(path, `full/${n}`), Buffer.alloc(size, 1))
-      cloneTree(join(path, 'full'), join(path, 'production'), { uid: null, shares })
+      cloneTree(join(path, 'full'), join(path, 'production'), { uid: null, hardLinks })
       await cache.storeDependencies('acme', key, path, 1)
       const [file = ''] = await entryFiles(key)
       return (JSON.parse(readFileSync(file, 'utf8')) as { bytes: number }).bytes
     }
-    expect(Math.round((await bytesOf('copied', 'nothing', 1, MB)) / MB)).toBe(2)
-    expect(Math.round((await bytesOf('shared', 'everything', 1, MB)) / MB)).toBe(1)
+    expect(Math.round((await bytesOf('copied', 'none', 1, MB)) / MB)).toBe(2)
+    expect(Math.round((await bytesOf('shared', 'all', 1, MB)) / MB)).toBe(1)
     const block = statSync(join(dir, 'tree/index.js')).blocks * 512
-    if (block > 1) expect(await bytesOf('small', 'everything', 500, 1)).toBeGreaterThanOrEqual(500 * block)
+    if (block > 1) expect(await bytesOf('small', 'all', 500, 1)).toBeGreaterThanOrEqual(500 * block)
   })
 
   test('does not evict entries in use', async () => {

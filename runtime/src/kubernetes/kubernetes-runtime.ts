@@ -119,7 +119,7 @@ class KubernetesRuntime implements Runtime {
       const anchor = await client.apply(anchorObject(this.#options, desired))
       for (const spec of workload.containers)
         await client.apply(secretObject(this.#options, workload, spec, anchor.metadata.uid))
-      await state.reachAnchor(anchor)
+      await state.waitForAnchor(anchor)
       const current = state.find(workload.tenant, workload.id)
       current?.permitCreation()
       if (current) await this.#tasks.reconcile(current)
@@ -148,7 +148,7 @@ class KubernetesRuntime implements Runtime {
 
   async observe(workloads?: readonly WorkloadId[]): Promise<Observation[]> {
     const { state } = this.#requireCluster()
-    await state.reachAll()
+    await state.waitUntilCurrent()
     const observed = workloads?.flatMap((id) => state.findById(id) ?? []) ?? [...state.workloads]
     return observed.flatMap((workload) => workload.observations())
   }
@@ -156,18 +156,18 @@ class KubernetesRuntime implements Runtime {
   /** Resolves when the removal of the workload is recorded. Its containers are observed until their pods have ended. */
   async remove(id: WorkloadId): Promise<void> {
     const { client, state } = this.#requireCluster()
-    await state.reachAll()
+    await state.waitUntilCurrent()
     const workload = state.findById(id)
     if (!workload) return
     await this.#tasks.enqueue(anchorName(id), async () => {
       const anchor = await client.delete(kinds.configMap, workload.namespace, anchorName(id))
-      if (anchor?.kind === 'ConfigMap') await state.reachAnchor(anchor)
+      if (anchor?.kind === 'ConfigMap') await state.waitForAnchor(anchor)
     })
   }
 
   async abandon(id: WorkloadId, container: ContainerName): Promise<void> {
     const { client, state } = this.#requireCluster()
-    await state.reachAll()
+    await state.waitUntilCurrent()
     const workload = state.findById(id)
     if (workload) await this.#tasks.enqueue(anchorName(id), () => abandonLostPods(client, workload, container))
   }
@@ -220,10 +220,10 @@ class KubernetesRuntime implements Runtime {
   /** Waits until a removal of the same workload is complete. */
   async #untilRemoved({ tenant, id }: Workload): Promise<void> {
     const { state } = this.#requireCluster()
-    await state.reachAll()
+    await state.waitUntilCurrent()
     while (state.anchorOf(tenant, id)?.metadata.deletionTimestamp !== undefined) {
       await delay(POLL_MS, undefined, { signal: this.#tasks.closing })
-      await state.reachAll()
+      await state.waitUntilCurrent()
     }
   }
 

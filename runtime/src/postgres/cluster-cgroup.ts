@@ -25,12 +25,12 @@ export function moveToCgroup(dir: string, dataDir: string, limits: PostgresLimit
   if (!base) return false
   const postmaster = postmasterOf(dataDir)
   if (postmaster === null) throw new Error(`The Postgres in ${dir} is stopped`)
-  const { joinFiles } = openCgroup(base, cgroupName)
+  const { procsFiles } = openCgroup(base, cgroupName)
   const move = () => {
-    for (const file of joinFiles) mkdirSync(dirname(file), { recursive: true })
+    for (const file of procsFiles) mkdirSync(dirname(file), { recursive: true })
     setLimits(base, limits)
     // The postmaster is moved first, so that all processes it starts afterwards are in the cgroup.
-    for (const pid of [postmaster, ...childrenOf(postmaster)]) for (const file of joinFiles) addProcess(file, pid)
+    for (const pid of [postmaster, ...childrenOf(postmaster)]) for (const file of procsFiles) addProcess(file, pid)
   }
   try {
     move()

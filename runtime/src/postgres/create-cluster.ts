@@ -56,10 +56,10 @@ export async function addressOf(dir: string): Promise<ClusterAddress> {
   return { port, password: readable(() => passwordOf(dir)) ?? randomBytes(24).toString('base64url') }
 }
 
-/** Throws unless `actual` is the address that Shoal uses since its start. */
+/** Throws unless `actual` is the address that Shoal has used since it started. */
 export function expectAddress(expected: ClusterAddress, actual: ClusterAddress): void {
   if (actual.port !== expected.port || actual.password !== expected.password)
-    throw new Error('It has another port or password than Shoal read at its start: restart Shoal')
+    throw new Error('Its port or password is not the one that Shoal read when it started: restart Shoal')
 }
 
 /**

@@ -42,10 +42,10 @@ test('a cluster that another process created at another address is not used', as
   const { address } = await describeStopped({ dir, settings })
   const other = await startEmbeddedPostgres({ dir, settings })
   const restart = () => restartEmbeddedPostgres({ dir, settings }, address)
-  await expect(restart()).rejects.toThrow('It has another port or password')
+  await expect(restart()).rejects.toThrow('Its port or password is not the one')
   expect(runningPort(dataDir)).toBe(other.port)
   await other.stop()
-  await expect(restart()).rejects.toThrow('It has another port or password')
+  await expect(restart()).rejects.toThrow('Its port or password is not the one')
   expect(runningPort(dataDir)).toBe(null)
   expect(readFileSync(join(dir, 'port'), 'utf8')).toBe(String(other.port))
   await restartEmbeddedPostgres({ dir, settings }, { port: other.port, password: other.password })
@@ -82,7 +82,7 @@ test.skipIf(!existsSync(portRange) || Number.parseInt(readFileSync(portRange, 'u
   },
 )
 
-test('a port that cannot be read is not replaced', async () => {
+test('a recorded port that cannot be read is not replaced', async () => {
   // A link to itself causes an error other than that of a missing file.
   symlinkSync('port', join(dir, 'port'))
   await expect(startEmbeddedPostgres({ dir, settings })).rejects.toThrow('ELOOP')

@@ -10,7 +10,7 @@ import { cgroupV2 } from './cgroup-v2.ts'
 /** The cgroup of one container or build step. All methods read and write files of the kernel synchronously. */
 export type Cgroup = {
   /** A process joins the cgroup by writing `0` to each of these files. */
-  joinFiles: string[]
+  procsFiles: string[]
   /** Creates the cgroup if needed, and sets its limits. */
   create(resources: Resources): void
   /** Returns the pids of its processes, without threads. Empty when the cgroup does not exist. */
@@ -28,7 +28,7 @@ export function openCgroup(base: CgroupBase, name: string): Cgroup {
   const files = base.version === 1 ? cgroupV1(base, name) : cgroupV2(base, name)
   const [firstDir = ''] = files.dirs
   return {
-    joinFiles: files.dirs.map((dir) => join(dir, 'cgroup.procs')),
+    procsFiles: files.dirs.map((dir) => join(dir, 'cgroup.procs')),
     create(resources) {
       for (const dir of files.dirs) mkdirSync(dir, { recursive: true })
       files.setLimits(resources)

@@ -97,7 +97,7 @@ async function runToEnd(
 ): Promise<ProgramResult> {
   const confinement = confine(host, { ...run, tmpBytes: Math.floor(run.resources.memoryBytes * TMP_SHARE) })
   const argv = [
-    ...(cgroup?.joinFiles ?? []),
+    ...(cgroup?.procsFiles ?? []),
     '--',
     ...network,
     ...(run.commandPrefix ?? []),

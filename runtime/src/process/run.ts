@@ -33,7 +33,7 @@ export type RunStart = {
   /** Grace period of the program's children if the program ends by SIGTERM. */
   graceMs: number
   logFile: string
-  joinFiles: string[]
+  procsFiles: string[]
   confinement: string[]
   program: Program
 }
@@ -43,12 +43,12 @@ export type RunStart = {
  * @throws when the host fails (process limit reached, disk full)
  */
 export async function startRun(start: RunStart): Promise<Run> {
-  const { shimFile, dir, graceMs, logFile, joinFiles, confinement, program } = start
+  const { shimFile, dir, graceMs, logFile, procsFiles, confinement, program } = start
   const args = [
     shimFile,
     dir,
     String(Math.ceil(graceMs / SHIM_POLL_MS)),
-    ...joinFiles,
+    ...procsFiles,
     '--',
     ...confinement,
     '/bin/sh',

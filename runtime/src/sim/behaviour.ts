@@ -12,10 +12,10 @@ export type SimBehaviour = {
   /** Text to print after these lines, without a line end. */
   printLast?: string
   /** A line to print periodically; `{n}` is replaced by a counter. */
-  chatter?: { everyMs: number; text: string }
+  periodicOutput?: { everyMs: number; text: string }
   ends?: { afterMs: number; exitCode: number } | { afterMs: number; outOfMemory: true }
   /** Number of runs to which `ends` applies; later runs do not end. */
-  badRuns?: number
+  endingRuns?: number
   /** Indexing progress of a processor. */
   sync?: SimSync
   usage?: SimUsage
@@ -52,9 +52,9 @@ const behaviourCheck = fields({}, {
   cannotStart: text,
   print: lines,
   printLast: text,
-  chatter: fields({ everyMs: number, text }),
+  periodicOutput: fields({ everyMs: number, text }),
   ends: (value, at) => endsCheck(value, at) ?? requireOneEnding(Object(value), at),
-  badRuns: number,
+  endingRuns: number,
   sync: fields(
     { fromBlock: number, headBlock: number, headBlocksPerSecond: number, blocksPerSecond: number },
     {

@@ -156,9 +156,9 @@ test('a program is killed when its memory reaches the limit; CPU beyond the limi
 test('a program can fail its first runs, start slowly and print periodically', async () => {
   const behaviour: SimBehaviour = {
     startMs: 500,
-    badRuns: 1,
+    endingRuns: 1,
     ends: { afterMs: 100, exitCode: 1 },
-    chatter: { everyMs: 1000, text: 'line {n}' },
+    periodicOutput: { everyMs: 1000, text: 'line {n}' },
   }
   const { clock, runtime } = await startSim(container('processor', behaviour))
   expect(await runtime.observe()).toMatchObject([{ state: 'starting' }])

@@ -157,13 +157,13 @@ export class SimContainer {
   }
 
   #scheduleEnd(): void {
-    const { ends, badRuns = Infinity, usage } = this.#options.behaviour
+    const { ends, endingRuns = Infinity, usage } = this.#options.behaviour
     const growth = usage?.memoryGrowthBytesPerSecond ?? 0
     const msUntilFull =
       usage && growth > 0 ? ((this.spec.resources.memoryBytes - usage.memoryBytes) / growth) * 1000 : Infinity
     if (msUntilFull < Infinity) this.#timers.after(msUntilFull, () => this.#end(KILLED, true))
     this.#scheduleLastBlock()
-    if (!ends || this.#runsSinceCreation > badRuns) return
+    if (!ends || this.#runsSinceCreation > endingRuns) return
     this.#timers.after(ends.afterMs, () =>
       'exitCode' in ends ? this.#end(ends.exitCode, false) : this.#end(KILLED, true),
     )
@@ -185,10 +185,10 @@ export class SimContainer {
   }
 
   #printPeriodically(count: number): void {
-    const { chatter } = this.#options.behaviour
-    if (!chatter) return
-    this.#timers.after(chatter.everyMs, () => {
-      this.log.write(chatter.text.replaceAll('{n}', String(count)), this.#now())
+    const { periodicOutput } = this.#options.behaviour
+    if (!periodicOutput) return
+    this.#timers.after(periodicOutput.everyMs, () => {
+      this.log.write(periodicOutput.text.replaceAll('{n}', String(count)), this.#now())
       this.#options.onOutput()
       this.#printPeriodically(count + 1)
     })

@@ -6,7 +6,7 @@ import {
   treeEntries,
   walEntries,
   writeBackupFile,
-  type ContentSum,
+  type ContentChecksum,
   type StateSummary,
   type TarEntry,
 } from '@shoal/runtime'
@@ -109,7 +109,7 @@ async function writeBackup(
   const { postgresVersion = '', postgresMajor = 0 } = clusters[0]?.postgres ?? {}
   const databases = clusters.reduce((sum, { postgres }) => sum + postgres.databases, 0)
   const holds = () => ({ databases, images: state.images, tools: state.tools, uploads: uploads.count })
-  const manifest = (content: ContentSum): BackupManifest => ({
+  const manifest = (content: ContentChecksum): BackupManifest => ({
     kind: 'shoal backup',
     format: 2,
     shoalVersion: shoalVersion(),

@@ -15,7 +15,7 @@ const COMMANDS =
     ' ',
   )
 
-/** Libraries that glibc loads by name to find users and hosts, and those that native packages are linked to, but Node is not. */
+/** Libraries that `ldd` does not list for Node: glibc loads some by name to find users and hosts, others are needed by native packages. */
 const LOADED_LIBRARIES = ['libnss_files.so.2', 'libnss_dns.so.2', 'libresolv.so.2', 'librt.so.1', 'libutil.so.1']
 
 const CERTIFICATES = [

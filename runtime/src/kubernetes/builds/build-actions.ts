@@ -128,7 +128,7 @@ function stepsOf(plan: BuildPlan, env: Record<string, string>) {
 }
 
 /**
- * Returns actions that write package.json, the lockfile and the settings to `to`; `production`: in the form with which pruning leaves
+ * Returns actions that write package.json, the lockfile and the configuration files to `to`; `production`: in the form with which pruning leaves
  * only production dependencies.
  */
 async function managerFiles(
@@ -138,7 +138,7 @@ async function managerFiles(
 ): Promise<BuildAction[]> {
   const names = ['package.json', ...(manager.lockfile === null ? [] : [manager.lockfile.name])]
   const actions: BuildAction[] = []
-  for (const name of [...names, ...commandsOf(manager).settings].filter((name) => existsSync(join(source, name)))) {
+  for (const name of [...names, ...commandsOf(manager).configFiles].filter((name) => existsSync(join(source, name)))) {
     const changed = name === 'package.json' && use === 'production' ? productionPackageJson(manager, packageJson) : null
     const text = name === manager.lockfile?.name ? manager.lockfile.text : await readTextFile(source, name)
     if (text !== null) actions.push(write(`${to}/${name}`, changed === null ? text : JSON.stringify(changed, null, 2)))

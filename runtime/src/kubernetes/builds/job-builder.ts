@@ -9,7 +9,7 @@ import { KubeClient } from '../client/kube-client.ts'
 import { loadKubeConfig } from '../client/load-config.ts'
 import { BuildJobs, type BuildJobsOptions } from './build-jobs.ts'
 import { BuildServer } from './build-server.ts'
-import { inJobs } from './job-place.ts'
+import { jobBackend } from './job-backend.ts'
 
 export type JobBuilderOptions = BuilderSettings &
   BuildJobsOptions & {
@@ -40,7 +40,7 @@ export async function openJobBuilder(options: JobBuilderOptions): Promise<Builde
   }
   return await openBuilder(options, 'in registry', npmConfig, (registry) => {
     if (registry === null) throw new Error('Builds in a cluster need a registry: set SHOAL_REGISTRY')
-    return inJobs({ connect, registry })
+    return jobBackend({ connect, registry })
   })
 }
 

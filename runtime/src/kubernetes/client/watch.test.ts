@@ -37,7 +37,7 @@ test('a watch lists all objects and follows their changes', async () => {
     ),
   )
   await watch.start()
-  await watch.reach('8')
+  await watch.waitForVersion('8')
   expect(names()).toEqual(['three', 'two'])
   expect(changes).toEqual(['+one', '+two', '+three', '-one', '+two'])
   expect(watch.get('one', 'two')?.metadata.resourceVersion).toBe('8')
@@ -65,7 +65,7 @@ test('a watch that the server ends is followed by one that continues at the same
     watchResponse('stay open', watchEvent('ADDED', 'three', 10)),
   )
   await watch.start()
-  await watch.reach('10')
+  await watch.waitForVersion('10')
   expect(versions()).toEqual([null, '5', '9'])
   expect(changes).toEqual(['+one', '+two', '+three'])
 })
@@ -94,7 +94,7 @@ test.each(['response', 'event'])(
       listResponse(20, 'two', 'three'),
     )
     await watch.start()
-    await watch.reach('20')
+    await watch.waitForVersion('20')
     expect(names()).toEqual(['three', 'two'])
     expect(changes.slice(2)).toEqual(['-one', '+two', '+three'])
   },
@@ -108,7 +108,7 @@ test('a watch that is refused for a while recovers', async () => {
     watchResponse('stay open', watchEvent('ADDED', 'two', 6)),
   )
   await watch.start()
-  await watch.reach('6')
+  await watch.waitForVersion('6')
   expect(names()).toEqual(['one', 'two'])
 })
 
@@ -116,7 +116,7 @@ test('the state is unknown while the API server does not respond', { timeout: 30
   const { watch, responses } = await openWatch([5, 'one'])
   for (let attempt = 0; attempt < 20; attempt++) responses.push((response) => response.destroy())
   await watch.start()
-  const state = () => watch.reach().then(() => 'known', String)
+  const state = () => watch.waitForVersion().then(() => 'known', String)
   await expect.poll(state).toContain('The state of the pods in the cluster is not known')
   responses.splice(0, responses.length, listResponse(6, 'one'))
   await expect.poll(state, { timeout: 20_000 }).toBe('known')

@@ -66,7 +66,7 @@ export class Watch<T extends KubeObject> {
    * connected.
    * @throws ClusterUnreachable after five seconds
    */
-  async reach(version = '0'): Promise<void> {
+  async waitForVersion(version = '0'): Promise<void> {
     const deadline = performance.now() + LIVE_TIMEOUT_MS
     while (!this.#isLive || BigInt(this.#version) < BigInt(version)) {
       const remainingMs = deadline - performance.now()

@@ -5,7 +5,10 @@ import { type PodOptions, podEnvironment, podTemplate } from './pod-template.ts'
 
 export type WorkloadOptions = PodOptions & { installation: string }
 
-/** A workload as stored in its anchor: each container without its environment, but with the name of its objects. */
+/**
+ * A workload as stored in its anchor, the ConfigMap that owns its other objects: each container without its environment, but with the
+ * name of its objects.
+ */
 export type DesiredWorkload = Omit<Workload, 'containers'> & { containers: DesiredContainer[] }
 export type DesiredContainer = ContainerSpec & { object: string }
 

@@ -96,13 +96,13 @@ export class ClusterState {
   }
 
   /** Waits until all objects are known. @throws ClusterUnreachable */
-  async reachAll(): Promise<void> {
-    await Promise.all(this.#watches.map((watch) => watch.reach()))
+  async waitUntilCurrent(): Promise<void> {
+    await Promise.all(this.#watches.map((watch) => watch.waitForVersion()))
   }
 
-  /** Waits until the change of an anchor is known. @throws ClusterUnreachable */
-  async reachAnchor({ metadata }: KubeObject): Promise<void> {
-    await this.#anchors.reach(metadata.resourceVersion)
+  /** Waits until the change of an anchor (the ConfigMap of a workload) is known. @throws ClusterUnreachable */
+  async waitForAnchor({ metadata }: KubeObject): Promise<void> {
+    await this.#anchors.waitForVersion(metadata.resourceVersion)
   }
 
   /** Returns the workload; undefined if the cluster has no object of it. */

@@ -2,8 +2,8 @@ import type { LastRun, Restart } from '../../driver.ts'
 import type { ContainerStatus, Pod, Terminated } from '../objects/object-types.ts'
 
 /**
- * The runs of a container, stored in its workload's anchor, since a pod shows only its current and its previous run, and nothing
- * about earlier pods.
+ * The runs of a container, stored in the anchor of its workload (the ConfigMap that owns the other objects), since a pod shows only its
+ * current and its previous run, and nothing about earlier pods.
  */
 export type RunRecord = {
   /** The uid of the pod of these runs. */

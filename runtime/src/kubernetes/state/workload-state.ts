@@ -7,7 +7,7 @@ import type { Nodes } from './nodes.ts'
 import { observationOf } from './observation.ts'
 import { type RunRecord, nextRecord, recordOfLostPod, vanishedRun } from './run-record.ts'
 
-/** The key of the records of runs in the anchor's data. */
+/** The key of the records of runs in the data of the anchor, the ConfigMap that owns all other objects of the workload. */
 export const RUNS = 'runs'
 
 export type Controller = Job | Deployment
@@ -77,7 +77,7 @@ export class WorkloadState {
     this.invalidate()
   }
 
-  /** Called when `apply` has changed the anchor: permits to create the programs that do not exist. */
+  /** Called when `apply` has changed the anchor: permits the creation of the programs that do not exist. */
   permitCreation(): void {
     const names = (this.desired?.containers ?? []).map(({ object }) => object)
     this.#applied = new Set(names)

@@ -56,8 +56,8 @@ test('every kind of alert opens once while its cause exists, and ends afterwards
   const { app } = testApp.t
   const startMs = testApp.clock.now().getTime()
   const seconds = () => Math.floor((testApp.clock.now().getTime() - startMs) / 1000)
-  await addVersion('looping', { ...processor({}), ends: { afterMs: 10, exitCode: 1 }, badRuns: 7 })
-  await addVersion('hungry', { ...processor({}), ends: { afterMs: 5000, outOfMemory: true }, badRuns: 1 })
+  await addVersion('looping', { ...processor({}), ends: { afterMs: 10, exitCode: 1 }, endingRuns: 7 })
+  await addVersion('hungry', { ...processor({}), ends: { afterMs: 5000, outOfMemory: true }, endingRuns: 1 })
   const silent = await addVersion('silent', { listens: false })
   const stalled = await addVersion('stalled', processor({ fromBlock: 0, stallsAtBlock: 300 }))
   const lagging = await addVersion('lagging', processor({ headBlocksPerSecond: 10, blocksPerSecond: 1 }))

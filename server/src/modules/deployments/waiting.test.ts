@@ -88,7 +88,7 @@ test('an api that does not listen is reported with the port it should listen on'
 })
 
 test('the end of a program is reported immediately, with its last lines, while another one is not ready', async () => {
-  const crashing = { print: ['no such table "block"'], ends: { afterMs: 3_000, exitCode: 7 }, badRuns: 1 }
+  const crashing = { print: ['no such table "block"'], ends: { afterMs: 3_000, exitCode: 7 }, endingRuns: 1 }
   const squid: TestSquid = { api: { startMs: 120_000 }, processors: { eth: crashing } }
   const deployment = await d.deploy(squid, { slot: 'v3' })
   const current = await untilLogged(deployment, /eth ended with exit code 7/)

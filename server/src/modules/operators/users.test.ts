@@ -174,7 +174,7 @@ test('all users see an announced maintenance until it ends or is withdrawn', asy
   await expect(api().announceMaintenance(reversed)).rejects.toMatchObject({ status: 400 })
 })
 
-test('during a maintenance with the screen, only operators can enter the console', async () => {
+test('during a maintenance window with the screen, only operators can enter the console', async () => {
   const user = await t.make.user()
   const enter = () => t.as(user).user.get({})
   const times = {

@@ -10,7 +10,7 @@ export async function findMaintenance(db: Db, now: Date) {
   return { message, startsAt: startsAt.toISOString(), endsAt: endsAt.toISOString(), hasScreen }
 }
 
-/** Announces a maintenance; replaces the previous announcement. */
+/** Announces a maintenance window; replaces the previous announcement. */
 export async function saveMaintenance(
   db: Db,
   maintenance: Omit<typeof maintenances.$inferInsert, 'id'>,

@@ -13,7 +13,7 @@ const crash = { afterMs: 20_000, exitCode: 1 }
 const processor = {
   sync: { fromBlock: 0, headBlock: 1e6, headBlocksPerSecond: 1, blocksPerSecond: 10 },
   ends: crash,
-  badRuns: 1,
+  endingRuns: 1,
 }
 
 let s: SampledApp

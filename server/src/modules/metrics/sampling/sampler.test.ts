@@ -110,7 +110,7 @@ test('samples contain the progress of a processor', async () => {
 })
 
 test('a period without samples is a gap instead of zero, and its events are counted once', async () => {
-  const crashing = { ends: { afterMs: 90_000, exitCode: 1 }, badRuns: 3, usage: { cpuCores: 0.5, memoryBytes: mib } }
+  const crashing = { ends: { afterMs: 90_000, exitCode: 1 }, endingRuns: 3, usage: { cpuCores: 0.5, memoryBytes: mib } }
   const squid = await makeVersion(s.t.app, s.org, { processors: { eth: { ...crashing, sync } } })
   await s.advance(minutes(1))
   // The processor crashes while no worker runs; the next worker knows only what is in the database.
@@ -142,7 +142,7 @@ test('a period without samples is a gap instead of zero, and its events are coun
 test('out-of-memory kills are counted, and returned only for containers that had any', async () => {
   await makeVersion(s.t.app, s.org, {
     apis: [{}],
-    processors: { eth: { ends: { afterMs: 20_000, outOfMemory: true }, badRuns: 2, sync } },
+    processors: { eth: { ends: { afterMs: 20_000, outOfMemory: true }, endingRuns: 2, sync } },
   })
   await s.advance(minutes(3))
   const series = await seriesOf('oom_kills')

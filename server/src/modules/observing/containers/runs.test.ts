@@ -48,7 +48,7 @@ test('the next worker counts the crashes that happened while no worker was runni
 })
 
 test('observed runs are recorded, and deleted with their version', async () => {
-  const squid = await make({ ends: { afterMs: 10, outOfMemory: true }, badRuns: 1 })
+  const squid = await make({ ends: { afterMs: 10, outOfMemory: true }, endingRuns: 1 })
   await observe()
   clock.advance(10)
   await observe()

@@ -64,7 +64,7 @@ const showAll = (page: Page): Promise<void> =>
   })()`)
 
 /** Saves screenshots of a page in both themes at every width, as `<name>-<state>-<theme>-<width>.png`. Returns a line for each flaw that axe finds, and for each screenshot that is wider than the window. */
-export async function photograph(
+export async function takeScreenshots(
   context: BrowserContext,
   { name, path, press, hasOwnTheme }: Screen,
   state: State,

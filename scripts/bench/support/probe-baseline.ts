@@ -3,12 +3,12 @@ import { createServer, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-// The floor of the benchmark `idle`: responds to requests on one unix socket per processor and api, as the `sim` runtime does, and sends
+// The baseline of the benchmark `idle`: responds to requests on one unix socket per processor and api, as the `sim` runtime does, and sends
 // each a request at the intervals at which the server probes them, over a new connection. Ends with SIGTERM.
 // Arguments: the number of versions, the interval of processors, that of apis, in ms.
 
 const [versions = 0, processorsMs = 0, apisMs = 0] = process.argv.slice(2).map(Number)
-const dir = mkdtempSync(join(tmpdir(), 'probe-floor-'))
+const dir = mkdtempSync(join(tmpdir(), 'probe-baseline-'))
 process.once('SIGTERM', () => {
   rmSync(dir, { recursive: true })
   process.exit()

@@ -2,8 +2,8 @@ import type { BuiltApp } from './build-app.ts'
 import type { BuildPlan } from './build-image.ts'
 import type { BuilderContext } from './build-work.ts'
 
-/** Where the programs of builds run. */
-export type BuildPlace = {
+/** Runs the programs of builds: on this host (`hostBackend`), or in Jobs of a cluster (`jobBackend`). */
+export type BuildBackend = {
   /** Prepares a build, and calls the request's `onStart` when its time limit starts to count. The caller must close the build. */
   open(context: BuilderContext, plan: BuildPlan): Promise<OpenedBuild>
   /** Ends the build programs on this host that were started by `owner`, a process that no longer exists. */

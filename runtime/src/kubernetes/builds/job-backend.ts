@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BuiltApp } from '../../build/build-app.ts'
 import type { BuildPlan } from '../../build/build-image.ts'
-import type { BuildPlace } from '../../build/build-place.ts'
+import type { BuildBackend } from '../../build/build-backend.ts'
 import type { BuilderContext } from '../../build/build-work.ts'
 import { buildCommandOf, cacheKeyOf } from '../../build/plan-decisions.ts'
 import { BuildFailure } from '../../builder.ts'
@@ -13,7 +13,7 @@ import { joinModules } from './build-results.ts'
 import type { BuildJobs } from './build-jobs.ts'
 import { type AttemptContext, runAttempt } from './job-attempt.ts'
 
-export type JobPlaceOptions = {
+export type JobBackendOptions = {
   /** Connects to the cluster when the first build needs it. @throws BuildFailure */
   connect: () => Promise<BuildJobs>
   registry: ImageRegistry
@@ -25,7 +25,7 @@ const MAX_ATTEMPTS = 3
  * Runs the programs of builds in Jobs of a cluster. This host unpacks and seals what they send, which is as untrusted as a user's
  * archive.
  */
-export const inJobs = (options: JobPlaceOptions): BuildPlace => ({
+export const jobBackend = (options: JobBackendOptions): BuildBackend => ({
   async open(context, plan) {
     const { path: results } = await context.staging.make()
     return {
@@ -39,7 +39,7 @@ export const inJobs = (options: JobPlaceOptions): BuildPlace => ({
 })
 
 async function buildInJobs(
-  { connect, registry }: JobPlaceOptions,
+  { connect, registry }: JobBackendOptions,
   context: BuilderContext,
   plan: BuildPlan,
   results: string,
@@ -86,7 +86,7 @@ async function buildOnce(
     const modules = join(dir, 'image-modules')
     let productionBytes = cached?.productionBytes ?? null
     const cloneProduction = (production: string) =>
-      context.trees.clone(production, modules, { uid: null, shares: 'everything' })
+      context.trees.clone(production, modules, { uid: null, hardLinks: 'all' })
     if (cached !== null) {
       plan.log.info('Dependencies unchanged: installed nothing')
       await cloneProduction(cached.production)

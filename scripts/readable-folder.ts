@@ -2,8 +2,8 @@ import { accessSync, chmodSync, constants, existsSync, mkdtempSync, readFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Creates a temporary folder that other users can read, since Postgres and squids run as other users. */
-export function makeOpenFolder(prefix: string, parent = tmpdir()): string {
+/** Creates a temporary folder that all users can read, since Postgres and squids run as other users. */
+export function makeReadableFolder(prefix: string, parent = tmpdir()): string {
   const folder = mkdtempSync(join(parent, prefix))
   chmodSync(folder, 0o755)
   return folder
@@ -14,7 +14,7 @@ const memoryMount = '/dev/shm'
 const requiredBytes = 2 * 2 ** 30
 
 /**
- * Creates a temporary folder in memory that other users can read, for the Postgres of tests, because creating and deleting its thousands
+ * Creates a temporary folder in memory that all users can read, for the Postgres of tests, because creating and deleting its thousands
  * of files takes less CPU time there. Returns null if this system has no file system in memory, or too little free memory.
  */
 export function makeMemoryFolder(prefix: string): string | null {
@@ -32,5 +32,5 @@ export function makeMemoryFolder(prefix: string): string | null {
   } catch {
     return null
   }
-  return makeOpenFolder(prefix, memoryMount)
+  return makeReadableFolder(prefix, memoryMount)
 }
