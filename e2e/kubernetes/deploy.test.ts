@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ClusterCloud, hasClusterNetwork, startClusterCloud } from '../support/cluster-cloud.ts'
@@ -27,18 +27,23 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a squid deployed to a cluste
   }, 180_000)
 
   test(
-    'indexes the chain in pods and responds to GraphQL queries through the gateway',
+    'indexes the chain in pods, has one of its two apis on each node, and responds to GraphQL queries through the gateway',
     { timeout: 600_000 },
     async () => {
       const { cloud, selector } = opened
+      appendFileSync(
+        join(cloud.project, 'squid.yaml'),
+        '\nscale: {dedicated: true, addons: {postgres: {profile: small}}, processor: {profile: small}, api: {profile: small, replicas: 2}}\n',
+      )
       const deployment = await waitForDeployment(cloud, await deploy(cloud, { slot: 'v1' }), 500_000)
       expect(deployment, cloud.shoal.output().slice(-3000)).toMatchObject({ status: 'OK', failed: 'NO' })
       expect(cloud.shoal.output()).toContain('Builds run in the cluster and reach this worker at')
       const transfers = await cloud.devnet.chain.countTransfers()
       const endpoint = cloud.endpointOf('erc20-transfers@v1')
       await until(async () => (await totalTransfers(endpoint)) === transfers, 'all transfers are indexed')
-      const pods = await kubectl(['get', 'pods', '-A', '-l', selector, '-o', 'jsonpath={.items[*].spec.nodeName}'])
-      expect(await nodeNames()).toEqual(expect.arrayContaining(pods.split(' ')))
+      const apis = `${selector},shoal.dev/container in (api,api-2)`
+      const apiNodes = await kubectl(['get', 'pods', '-A', '-l', apis, '-o', 'jsonpath={.items[*].spec.nodeName}'])
+      expect(apiNodes.split(' ').toSorted()).toEqual((await nodeNames()).toSorted())
       const params = { code: cloud.org, reference: 'erc20-transfers@v1' }
       const { id } = await cloud.api.squids.get({ params })
       const from = new Date(Date.now() - 3_600_000).toISOString()

@@ -10,7 +10,7 @@ import { makeCountingSquid } from '../support/counting-squid.ts'
 import { deploy, waitForDeployment } from '../support/deploy.ts'
 import { printFaults, reportFault } from '../support/fault-report.ts'
 import { freePort } from '../support/free-port.ts'
-import { hasCluster, kubectl, tryKubectl } from '../support/kubernetes.ts'
+import { hasCluster, kubectl, nodeNames, tryKubectl } from '../support/kubernetes.ts'
 import { type Load, startLoad } from '../support/load.ts'
 import { connectTo } from '../support/postgres.ts'
 import { type ServerProcess, startProcess } from '../support/server-process.ts'
@@ -51,7 +51,10 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnParts)('faults of a 
     const urls = [opened.cloud.shoal.gatewayUrl, ...gateways.map(({ gatewayUrl }) => gatewayUrl)]
     nginx = await startNginx({ servers: urls.map((url) => `127.0.0.1:${new URL(url).port}`), keepAlive: 32 })
     project = makeCountingSquid()
-    const deployment = await waitFor(await deployCounting('v1'))
+    // All programs on one node, so that the loss of its kubelet moves all of them.
+    const [, ...otherNodes] = await nodeNames()
+    await kubectl(['cordon', ...otherNodes])
+    const deployment = await waitFor(await deployCounting('v1')).finally(() => kubectl(['uncordon', ...otherNodes]))
     expect(deployment, logOf(deployment)).toMatchObject({ status: 'OK', failed: 'NO' })
     const shoal = await connectTo(opened.cloud.shoal.dataDir, 'shoal')
     const { rows } = await shoal.query<{ database: string }>('select database from squid_databases')
@@ -212,8 +215,9 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnParts)('faults of a 
     'when a kubelet is killed, its programs move to the other node, and after its return nothing runs twice',
     { timeout: 900_000 },
     async () => {
-      const [old] = await pods('processor')
-      const node = old?.node ?? ''
+      const [[processor], [api]] = [await pods('processor'), await pods('api')]
+      const node = processor?.node ?? ''
+      expect(api?.node).toBe(node)
       const failures = await failuresDuring('kubelet killed until programs have moved', async () => {
         const runs = (await starts()).length
         const startKubelet = killPart('kubelet', node)

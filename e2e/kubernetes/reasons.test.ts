@@ -1,11 +1,12 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { startRegistry } from '../../scripts/registry.ts'
 import { makeBareSquid } from '../support/bare-squid.ts'
-import { type ClusterCloud, hasClusterNetwork, startClusterCloud } from '../support/cluster-cloud.ts'
+import { type ClusterCloud, hasClusterNetwork, relayTo, startClusterCloud } from '../support/cluster-cloud.ts'
 import { hasOwnNodes, redirectPulls } from '../support/cluster-nodes.ts'
 import { deploy, waitForDeployment } from '../support/deploy.ts'
-import { applyObjects, hasCluster, kubectl, nodeNames } from '../support/kubernetes.ts'
+import { applyObjects, hasCluster, kubectl, nodeNames, tryKubectl } from '../support/kubernetes.ts'
 import { until } from '../support/until.ts'
 
 describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)('the log of a deployment on a cluster', () => {
@@ -74,5 +75,37 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)('the log of a
     writeFileSync(join(project, 'changed.txt'), 'pull')
     const reason = /^Waiting for \w+: Its image cannot be pulled: /m
     await expectReason('pull', reason, redirectPulls(`${process.env['SHOAL_TEST_HOST_ADDRESS']}:9`))
+  })
+
+  test('says that the registry refuses the credentials', { timeout: 600_000 }, async () => {
+    writeFileSync(join(project, 'changed.txt'), 'credentials')
+    const registry = await startRegistry({
+      htpasswd: 'me:$2y$05$abcdefghijklmnopqrstuubsRD.Ffj/ka0r3BpAjv57rF8oK.y5YW\n',
+    })
+    onTestFinished(() => registry.stop())
+    const relay = await relayTo(Number(registry.host.split(':')[1]))
+    onTestFinished(() => void relay.server.close())
+    const reason =
+      /^Waiting for \w+: Its image cannot be pulled, since the registry refuses the credentials of this installation: /m
+    await expectReason('auth', reason, redirectPulls(`${process.env['SHOAL_TEST_HOST_ADDRESS']}:${relay.port}`))
+  })
+
+  test('says that the namespace of the organization is being deleted', { timeout: 600_000 }, async () => {
+    // The finalizer keeps the namespace until it is removed.
+    const holder = { namespace, name: 'holder', finalizers: ['shoal.dev/test'] }
+    await applyObjects({ apiVersion: 'v1', kind: 'ConfigMap', metadata: holder })
+    const release = async () => {
+      const patch = '{"metadata":{"finalizers":null}}'
+      await tryKubectl(['patch', 'configmap', '-n', namespace, 'holder', '-p', patch])
+    }
+    onTestFinished(release)
+    await kubectl(['delete', 'namespace', namespace, '--wait=false'])
+    const refused = await waitFor(await deployTo('gone'))
+    expect(refused).toMatchObject({ failed: 'REQUIREMENTS' })
+    expect(logOf(refused)).toContain(`The namespace ${namespace} of the organization is being deleted in the cluster.`)
+    await release()
+    await kubectl(['wait', '--for=delete', `namespace/${namespace}`, '--timeout=50s'])
+    const deployment = await waitFor(await deployTo('gone'))
+    expect(deployment, logOf(deployment)).toMatchObject({ status: 'OK', failed: 'NO' })
   })
 })

@@ -90,6 +90,34 @@ describe('objects', () => {
     for (const cidr of ['10.0.0.5/32', 'fd00::5/128', '2001:db8::7/128']) expect(text).toContain(`"cidr":"${cidr}"`)
   })
 
+  test('the replicas of a program prefer different nodes', () => {
+    const api = { restart: 'always' as const, ports: [4350] }
+    const replicated = desiredStateOf({
+      ...workload,
+      containers: [...workload.containers, container('api-2', api)],
+    })
+    const constraintsOf = (name: string) => {
+      const spec = replicated.containers.find((other) => other.name === name)
+      const object = spec && programObject(options, replicated, spec, 'anchor-uid')
+      const { template } = object?.['spec'] as { template: { spec: { topologySpreadConstraints?: unknown } } }
+      return template.spec.topologySpreadConstraints
+    }
+    const spread = [
+      {
+        maxSkew: 1,
+        topologyKey: 'kubernetes.io/hostname',
+        whenUnsatisfiable: 'ScheduleAnyway',
+        labelSelector: {
+          matchLabels: { 'shoal.dev/workload': '12.3' },
+          matchExpressions: [{ key: 'shoal.dev/container', operator: 'In', values: ['api', 'api-2'] }],
+        },
+      },
+    ]
+    expect(constraintsOf('api')).toEqual(spread)
+    expect(constraintsOf('api-2')).toEqual(spread)
+    for (const name of ['init', 'hasura', 'processor']) expect(constraintsOf(name)).toBeUndefined()
+  })
+
   test('only Secrets contain secrets', () => {
     const desired = desiredStateOf(workload)
     const others = [

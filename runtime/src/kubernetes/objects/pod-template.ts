@@ -1,5 +1,5 @@
-import type { ContainerSpec, Workload } from '../../driver.ts'
-import { annotations, podContainerName } from '../names.ts'
+import type { ContainerName, ContainerSpec, Workload } from '../../driver.ts'
+import { annotations, labels, labelValue, podContainerName } from '../names.ts'
 import { SERVICE_ACCOUNT } from './tenant-objects.ts'
 
 export type PodOptions = {
@@ -73,12 +73,17 @@ export function podEnvironment({ env, resources, provided }: ContainerSpec): Rec
   }
 }
 
-/** Returns the pod template of a container. `secret` contains its environment. */
+type PodTemplateParts = {
+  podLabels: Record<string, string>
+  /** The name of the Secret with the environment. */
+  secret: string
+}
+
+/** Returns the pod template of a container. */
 export function podTemplate(
   workload: Workload,
   spec: ContainerSpec,
-  podLabels: Record<string, string>,
-  secret: string,
+  { podLabels, secret }: PodTemplateParts,
   options: PodOptions,
 ): object {
   const { cpuCores, memoryBytes } = spec.resources
@@ -95,6 +100,7 @@ export function podTemplate(
       terminationGracePeriodSeconds: Math.max(1, Math.ceil(spec.stopGraceMs / 1000)),
       ...restrictedPod(options),
       ...(spec.restart === 'always' ? { tolerations: lostNodeTolerations } : {}),
+      ...spreadOverNodes(workload, spec),
       containers: [
         {
           name: podContainerName(spec.name),
@@ -126,6 +132,26 @@ const imageAndArguments = (workload: Pick<Workload, 'image'>, { command, provide
   provided && 'image' in provided
     ? { image: provided.image, ...(command.length > 0 ? { args: command } : {}) }
     : { image: workload.image, args: command }
+
+/** The replicas of a program prefer different nodes, so that a lost node stops only some of them. */
+function spreadOverNodes({ id, containers }: Workload, { restart, ports }: ContainerSpec) {
+  const replicas = containers.filter((other) => other.restart === restart && other.ports[0] === ports[0])
+  if (restart !== 'always' || replicas.length < 2) return {}
+  const names = replicas.map(({ name }): ContainerName => labelValue(name))
+  return {
+    topologySpreadConstraints: [
+      {
+        maxSkew: 1,
+        topologyKey: 'kubernetes.io/hostname',
+        whenUnsatisfiable: 'ScheduleAnyway',
+        labelSelector: {
+          matchLabels: { [labels.workload]: labelValue(id) },
+          matchExpressions: [{ key: labels.container, operator: 'In', values: names }],
+        },
+      },
+    ],
+  }
+}
 
 const ephemeralStorage = (size: string) => ({ 'ephemeral-storage': size })
 

@@ -73,7 +73,7 @@ export function programObject(
   anchorUid: string,
 ): NewObject {
   const metadata = metadataOf(options, desired, spec.name, spec.object, anchorUid)
-  const template = podTemplate(desired, spec, metadata.labels, spec.object, options)
+  const template = podTemplate(desired, spec, { podLabels: metadata.labels, secret: spec.object }, options)
   if (spec.restart === 'always')
     return {
       apiVersion: 'apps/v1',
