@@ -116,11 +116,11 @@ and exits with code 0. After \`SHOAL_DRAIN_SECONDS\` it closes the remaining con
 \`upstream\`), restart the gateways one after the other: wait until the balancer uses a restarted gateway again (nginx: \`fail_timeout\` after the gateway is ready) before you restart the next. Then no request fails
 (\`ROLLING_REQUESTS=100000 ROLLING_RESTARTS=20 npm test -- e2e/slow/rolling-restart.test.ts\` verifies this). Otherwise, a request on a connection that is opened at the moment a port closes may be reset.
 
-Each server monitors the embedded Postgres and restarts it if it exits. If Shoal's Postgres does not start, the server exits with code 1 and one sentence with the reason; if it fails three times within a minute, the server exits with code 1 and prints the end of the Postgres log, so that its supervisor can restart it. The Postgres of squids stops nothing else, even if it does not start, for example because of its configuration or its disk: the server tries again, after at most a minute. In the meantime, the console and the API work, deployments wait and say so, and \`/readyz\` (fact \`squidsPostgres\`) and \`shoal doctor\` report it.
+Each server monitors the embedded Postgres and restarts it if it exits. If Shoal's Postgres does not start, the server prints the reason in one sentence and exits with code 1. If Postgres fails three times within a minute, the server prints the end of the Postgres log and exits with code 1, so that its supervisor can restart it. The Postgres of squids stops nothing else, even if it does not start, for example because of its configuration or its disk: the server tries again, after at most a minute. In the meantime, the console and the API work, deployments wait and say so, and \`/readyz\` (fact \`squidsPostgres\`) and \`shoal doctor\` report it.
 
 ## Health
 
-\`GET /healthz\` reports that a process is alive, and its version (\`shoal --version\` prints that of the command). \`GET /readyz\` reports within two seconds whether its dependencies work: 200, or 503 with the problems in \`checks\`.
+\`GET /healthz\` reports that a process is alive, and its version (\`shoal --version\` prints the version of the command). \`GET /readyz\` reports within two seconds whether its dependencies work: 200, or 503 with the problems in \`checks\`.
 
 ${readinessTable}
 

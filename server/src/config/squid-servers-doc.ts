@@ -28,7 +28,7 @@ npm run -s shoal -- squid-database move --squid <organization>/<name@slot> --to 
 npm run -s shoal -- squid-database move --from main --to second
 \`\`\`
 
-The first command measures how long the processors of the version would not run, and changes nothing: it copies up to 32 MB of the version's rows into a scratch database on the target, with indexes and comparison, and adds the duration of the last start of the programs. The second prints the same and moves the database; the third does so
+The first command measures how long the processors of the version would not run, and changes nothing: it copies up to 32 MB of the version's rows into a scratch database on the target, with indexes and comparison. It extrapolates the duration to all rows, and adds the duration of the last start of the programs. The second command prints the same and moves the database; the third does so
 for all versions on a server, one after another. The log of the deployment, which the command prints, contains the estimate and the actual duration.
 
 A worker runs the move as a restart of the version, or as a hibernation if the version is hibernated, so the move continues even if the command is killed; the same command then follows it again. The worker checks everything first. It refuses a database with objects that a copy would not have (large objects, partitioned or foreign tables, row-level security, aggregates and other rare kinds), and
