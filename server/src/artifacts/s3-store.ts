@@ -48,10 +48,10 @@ class S3Store implements ArtifactStore {
     this.#incoming = `${installation}/incoming/`
     this.#client = new S3Client({
       region,
-      // Servers other than AWS seldom have a host name for each bucket.
+      // Servers other than AWS rarely have a host name for each bucket.
       ...(endpoint ? { endpoint, forcePathStyle: true } : {}),
       ...(credentials ? { credentials } : {}),
-      // Many servers do not know the checksums that the client adds by default.
+      // Many servers do not support the checksums that the client adds by default.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: {

@@ -47,7 +47,7 @@ export class MigrationError extends Error {
 }
 
 type Migration = { name: string; sql: string; checksum: string }
-/** `needs`: the newest migration that a release must know to run on the schema; null: any release can. */
+/** `needs`: the newest migration that a release must include to run on the schema; null: any release can. */
 type Applied = { name: string; checksum: string | null; needs: string | null }
 
 /**

@@ -19,7 +19,7 @@ const maxTextLength = 500
 const byDatabase = new Map<string, Map<string, { calls: number; totalMs: number; maxMs: number }>>()
 
 /** Replaces values in the text, and white space by single spaces. Null for statements that may contain a password. */
-export function shortText(text: string): string | null {
+export function redactStatement(text: string): string | null {
   if (/password/i.test(text)) return null
   return text
     .replaceAll(/'(?:[^']|'')*'/g, "'…'")
@@ -31,7 +31,7 @@ export function shortText(text: string): string | null {
 /** Records how long a statement took, if it was slow. `url` is the URL of its database. */
 export function recordStatement(url: string, text: unknown, elapsedMs: number): void {
   if (elapsedMs < slowMs || typeof text !== 'string') return
-  const key = shortText(text)
+  const key = redactStatement(text)
   if (key === null) return
   const statements = byDatabase.get(url) ?? new Map<string, { calls: number; totalMs: number; maxMs: number }>()
   byDatabase.set(url, statements)

@@ -28,7 +28,7 @@ function checkCluster(
       failed(
         name,
         'the role may not create databases and roles, so squids cannot get a database',
-        'alter role … createdb createrole',
+        'Run: alter role … createdb createrole',
       ),
     )
   return results

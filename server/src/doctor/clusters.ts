@@ -23,7 +23,7 @@ function clustersOf({ config, stateDir }: Installation): Cluster[] {
   const isEmbedded = config.DATABASE_URL === undefined
   const isShared = servers.some(({ url }) => isControl(url))
   const controlPlane = { name: 'Postgres of Shoal', url: control, isEmbedded, isForSquids: isShared }
-  const ofSquids = servers
+  const squidClusters = servers
     .filter(({ url }) => !isControl(url))
     .map(({ name, url }) => ({
       name: config.squidServers.length > 1 ? `Postgres of squids "${name}"` : 'Postgres of squids',
@@ -32,9 +32,9 @@ function clustersOf({ config, stateDir }: Installation): Cluster[] {
       isForSquids: true,
     }))
   const logsUrl = config.SHOAL_LOGS_DATABASE_URL
-  const ofLogs =
+  const logsClusters =
     logsUrl === undefined ? [] : [{ name: 'Postgres of logs', url: logsUrl, isEmbedded: false, isForSquids: false }]
-  return [controlPlane, ...ofSquids, ...ofLogs]
+  return [controlPlane, ...squidClusters, ...logsClusters]
 }
 
 function embeddedUrl(dir: string): string | null {

@@ -67,7 +67,7 @@ export class HeldRequests {
     }
     this.#unsubscribers = [
       directory.changed((workload) => this.#versions.size > 0 && wake(parseWorkloadId(workload)?.squidId)),
-      table.changed((squidId) => wake(squidId)),
+      table.onChange((squidId) => wake(squidId)),
     ]
   }
 

@@ -13,7 +13,7 @@ export type RoutingTable = {
   find: (org: string, reference: string) => Route | undefined
   get: (squidId: number) => Route | undefined
   /** Registers a listener that is called when a single version was read again. Returns a function to remove it. */
-  changed: (listener: (squidId: number) => void) => () => void
+  onChange: (listener: (squidId: number) => void) => () => void
   /** Reads one version again. Called when a request found that it does not exist or does not respond. */
   refresh: (squidId: number) => Promise<void>
   /** Milliseconds since all routes were last read. */
@@ -82,7 +82,7 @@ export async function openRoutingTable(
   return {
     find: (org, reference) => byReference.get(`${org}/${reference}`),
     get: (squidId) => byId.get(squidId),
-    changed: (listener) => {
+    onChange: (listener) => {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },

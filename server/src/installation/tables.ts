@@ -6,7 +6,7 @@ import type { ReplicaReport } from './replica-report.ts'
 export const runtimeClaim = pgTable('runtime_claim', {
   installation: integer().primaryKey().default(1),
   runtime: text().notNull(),
-  /** The random id of the data directory. */
+  /** Identifies the host: the random id of its data directory. */
   host: text().notNull(),
   /** The host and data directory, as text for the operator. */
   location: text().notNull(),

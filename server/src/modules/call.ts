@@ -60,7 +60,7 @@ export type AuditEntry = {
   orgIds?: number[]
 }
 
-/** What a handler knows of its request, and the functions that act on the request. */
+/** The data of a request that its handler receives, and the functions that act on the request. */
 export type Request = {
   /** The id of the request in the log of the server, which an error response contains. */
   id: string

@@ -36,7 +36,7 @@ export const appOf = (source: Side, target: Side) => ({
 })
 export type MovingApp = ReturnType<typeof appOf>
 
-/** Checks everything that would make the move fail. Changes nothing, and stops no program. */
+/** Plans the move, and checks everything that would make it fail. Changes nothing, and stops no program. */
 export async function makePlan(source: Side, target: Side, allowsMissingImages: boolean): Promise<MovePlan> {
   const app = appOf(source, target)
   const refusals: string[] = [...checkKeys(source, target), ...(await checkServices(target))]

@@ -2,7 +2,7 @@ import type { Observation, WorkloadId } from '@shoal/runtime'
 import { expect, test } from 'vitest'
 import { removeAll } from './programs.ts'
 
-/** A runtime with these workloads, of which each `remove` ends when `onRemove` does. */
+/** A runtime with these workloads; `remove` of a workload ends when `onRemove` does. */
 function runtimeWith(names: string[], onRemove: (workload: string) => Promise<void>) {
   const present = new Set(names)
   return {

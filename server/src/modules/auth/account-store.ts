@@ -133,7 +133,7 @@ export async function deleteExpiredEmailLinks(db: Db, now: Date): Promise<void> 
   await db.delete(emailLinks).where(lte(emailLinks.expiresAt, now))
 }
 
-/** Returns the user whom a sign-in provider knows by the id `subject`; null if there is none. */
+/** Returns the user with the id `subject` at a sign-in provider; null if there is none. */
 export async function findIdentity(db: Db, provider: string, subject: string): Promise<{ userId: number } | null> {
   const [row] = await db
     .select({ userId: oauthIdentities.userId })

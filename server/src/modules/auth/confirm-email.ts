@@ -13,7 +13,7 @@ export const confirmationQueue = { name: 'auth.sendConfirmation' }
 const linkLifetimeMs = days(3)
 
 /** Sends the confirmation email. Runs as a job, so that the response time of a sign-up does not reveal whether the email has an account. */
-export async function mailConfirmation(app: App, userId: number): Promise<void> {
+export async function sendConfirmation(app: App, userId: number): Promise<void> {
   const account = await findAccount(app.db, userId)
   if (!account || account.emailVerified || !(await isMailAllowed(app, 'confirm', account.email))) return
   const owner = await findConfirmedAccount(app.db, account.email)

@@ -2,9 +2,9 @@ import type { App } from '../../app.ts'
 import { days } from '../../clock.ts'
 import type { Job } from '../../jobs/jobs.ts'
 import { deleteAddressesSeenBefore, deleteExpiredEmailLinks } from './account-store.ts'
-import { mailConfirmation, confirmationQueue } from './confirm-email.ts'
+import { sendConfirmation, confirmationQueue } from './confirm-email.ts'
 import { deleteExpiredCounters } from './rate-store.ts'
-import { mailRestoreLink, restoreLinkQueue } from './restore.ts'
+import { sendRestoreLink, restoreLinkQueue } from './restore.ts'
 import { deleteExpiredSessions } from './store.ts'
 
 const knownAddressRetentionMs = days(90)
@@ -12,11 +12,11 @@ const knownAddressRetentionMs = days(90)
 export function authJobs(app: App): Job<never>[] {
   const confirmationJob: Job<{ userId: number }> = {
     ...confirmationQueue,
-    run: ({ userId }) => mailConfirmation(app, userId),
+    run: ({ userId }) => sendConfirmation(app, userId),
   }
   const restoreLinkJob: Job<{ email: string }> = {
     ...restoreLinkQueue,
-    run: ({ email }) => mailRestoreLink(app, email),
+    run: ({ email }) => sendRestoreLink(app, email),
   }
   const deleteOldJob: Job<object> = {
     name: 'auth.dropOld',

@@ -168,7 +168,7 @@ describe('the sign-in rejects', () => {
     ['without the cookie of the requesting browser', (v: Visit) => ({ ...v, cookie: '' })],
     ['with a forged cookie', (v: Visit) => ({ ...v, cookie: 'shoal_oauth=made-up' })],
     ['with another state', (v: Visit) => ({ ...v, state: 'another' })],
-    ['with a code the provider does not know', (v: Visit) => ({ ...v, code: 'made-up' })],
+    ['with a code that is unknown to the provider', (v: Visit) => ({ ...v, code: 'made-up' })],
   ])('a response %s', async (_, change) => {
     const response = await finish('google', change(await visit('google')))
     expect(response.statusCode).toBe(400)

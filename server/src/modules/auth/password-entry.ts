@@ -9,7 +9,7 @@ import { requireValidPassword } from './generated-password.ts'
 import { verifyPassword } from './passwords.ts'
 import { savePasswordEntry } from './store.ts'
 
-/** Returns the time until which the password of the session counts as recently entered; null if it does not. */
+/** Returns until when the password counts as recently entered in this session; null if it does not. */
 export function passwordUntil({ passwordAt }: Pick<Actor, 'passwordAt'>, now: Date): Date | null {
   if (passwordAt === null) return null
   const until = new Date(passwordAt.getTime() + minutes(operatorPasswordMinutes))

@@ -18,14 +18,14 @@ import { endCredentials } from './end-credentials.ts'
 import { isMailAllowed } from './mail-limit.ts'
 import { passwordChangedMail, restoreMail } from './mails.ts'
 import { hashPassword } from './passwords.ts'
-import { resetAttempts, trustAddress } from './sign-in-attempts.ts'
+import { resetAttempts, recordKnownAddress } from './sign-in-attempts.ts'
 
 export const restoreLinkQueue = { name: 'auth.sendRestoreLink' }
 
 const linkLifetimeMs = hours(1)
 
 /** Sends the recovery email. Runs as a job, so that neither the response nor its time reveals whether the email has an account. */
-export async function mailRestoreLink(app: App, email: string): Promise<void> {
+export async function sendRestoreLink(app: App, email: string): Promise<void> {
   const account = (await findConfirmedAccount(app.db, email)) ?? (await findUnconfirmedAccount(app.db, email))
   if (!account || !(await isMailAllowed(app, 'restore', email))) return
   const token = await newEmailLink(app, 'restore', account.id, linkLifetimeMs)
@@ -53,7 +53,7 @@ export async function confirmRestore(
     return await endCredentials(tx, account.id, {})
   })
   await resetAttempts(app, account.email, request.ip)
-  await trustAddress(app, account.id, request.ip)
+  await recordKnownAddress(app, account.id, request.ip)
   const valid = { apiTokens: [], providers: [] }
   await app.mailer.send(passwordChangedMail(app.config, account, { ended, valid }))
   return { account, ended }

@@ -61,7 +61,7 @@ async function countersOf(
 }
 
 /** Records the IP address as known, so that it has its own limit for this account, which failures from other addresses do not affect. */
-export const trustAddress = (app: App, userId: number, ip: string): Promise<void> =>
+export const recordKnownAddress = (app: App, userId: number, ip: string): Promise<void> =>
   saveKnownAddress(app.db, userId, addressBlock(ip), app.clock.now())
 
 /** Resets the counters of an account for all IP addresses, so that a user who gets a new password from the operator can sign in anywhere. */

@@ -6,7 +6,7 @@ import { findDeviceId, rememberDevice } from './devices.ts'
 import { requireValidPassword } from './generated-password.ts'
 import { verifyPassword } from './passwords.ts'
 import { startSession } from './sessions.ts'
-import { consumeAttempt, trustAddress } from './sign-in-attempts.ts'
+import { consumeAttempt, recordKnownAddress } from './sign-in-attempts.ts'
 
 /**
  * Returns the account with this email and password. Counts only failures. Always verifies two passwords, using dummy hashes if necessary,
@@ -42,7 +42,7 @@ export function requireEnabled({ disabledAt }: Pick<Account, 'disabledAt'>): voi
 /** Starts a session after the password was checked, records the address and browser of a confirmed account, and returns the session token. */
 export async function signIn(app: App, user: Account, request: Request): Promise<string> {
   if (user.emailVerified) {
-    await trustAddress(app, user.id, request.ip)
+    await recordKnownAddress(app, user.id, request.ip)
     rememberDevice(app, user, request)
   }
   return await startSession(app, app.db, user.id, request, app.clock.now())

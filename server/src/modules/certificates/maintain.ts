@@ -34,7 +34,7 @@ export function startCertificates(app: App): LeaderHandle {
       signal,
       { ms: roundMs, onError },
       measured(app, 'certificates', roundMs, async () => {
-        await checkRenewalTimes(app)
+        await updateRenewalTimes(app)
         await orderDueCertificates(app)
       }),
     )
@@ -77,12 +77,12 @@ async function orderOne(app: CertificatesApp, row: CertificateRow): Promise<void
 }
 
 /** Moves the renewal of certificates to the times that their authority suggests. */
-export async function checkRenewalTimes(app: CertificatesApp): Promise<void> {
+export async function updateRenewalTimes(app: CertificatesApp): Promise<void> {
   const due = await selectDueRenewalChecks(app.db, app.config.tls?.ownNames ?? [], app.clock.now(), maxOrders)
-  await Promise.all(due.map((row) => checkRenewalTime(app, row)))
+  await Promise.all(due.map((row) => updateRenewalTime(app, row)))
 }
 
-async function checkRenewalTime(app: CertificatesApp, row: CertificateRow): Promise<void> {
+async function updateRenewalTime(app: CertificatesApp, row: CertificateRow): Promise<void> {
   const { name, chain, nextOrderAt, notBefore, notAfter, failures } = row
   const information = await readRenewalInformation(app, chain ?? '').catch((error: unknown) => {
     app.log.warn({ name, reason: safeText(error) }, 'the authority returned no time for the renewal of a certificate')

@@ -7,7 +7,7 @@ import { hours } from '../../clock.ts'
 import type { TestApp } from '../../testing/index.ts'
 import { openAccount } from './authority.ts'
 import { findKeyAuthorization, ownCertificates } from './index.ts'
-import { checkRenewalTimes, orderDueCertificates, retryDelayMs } from './maintain.ts'
+import { updateRenewalTimes, orderDueCertificates, retryDelayMs } from './maintain.ts'
 import { insertChallenge, insertNames, selectCertificate, updateCertificate } from './store.ts'
 import { consoleName, gatewayName, startWithPebble } from './testing/start-with-pebble.ts'
 
@@ -161,7 +161,7 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     expect(expired.certificate.serialNumber).toBe(new X509Certificate(issued?.chain ?? '').serialNumber)
     // Runs rounds as the server does, because on a slow machine the next certificate may expire before the client connects.
     const connectAfterRound = async () => {
-      await checkRenewalTimes(short.t.app)
+      await updateRenewalTimes(short.t.app)
       await orderDueCertificates(short.t.app)
       return (await connectAgain()).problem
     }

@@ -5,7 +5,7 @@ import { hasPebble, type Pebble } from '../../../../scripts/pebble.ts'
 import { revokeCertificate } from '../../cli/commands.ts'
 import { days, hours } from '../../clock.ts'
 import type { TestApp } from '../../testing/index.ts'
-import { checkRenewalTimes, orderDueCertificates } from './maintain.ts'
+import { updateRenewalTimes, orderDueCertificates } from './maintain.ts'
 import { certificateJobs, removeName } from './index.ts'
 import { certificateId, readRenewalInformation } from './renewal-information.ts'
 import { insertNames, selectCertificate, updateCertificate } from './store.ts'
@@ -42,7 +42,7 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     return await certificateOf(name)
   }
   const runRound = async () => {
-    await checkRenewalTimes(t.app)
+    await updateRenewalTimes(t.app)
     await orderDueCertificates(t.app)
   }
   const runRevocations = () => t.runJobs(certificateJobs(t.app))
@@ -88,11 +88,11 @@ describe.skipIf(!hasPebble())('with Pebble', { timeout: 120_000 }, () => {
     const invalidWindow = { start: new Date(Date.now() + days(2)), end: new Date(Date.now() + days(1)) }
     await pebble.suggestRenewal(issued.chain, invalidWindow)
     await expect(readRenewalInformation(t.app, issued.chain)).rejects.toThrow('ends before it starts')
-    await checkRenewalTimes(t.app)
+    await updateRenewalTimes(t.app)
     expect((await certificateOf()).nextOrderAt).toEqual(issued.nextOrderAt)
     await pebble.stop()
     await updateCertificate(t.app.db, consoleName, { renewalCheckAt: new Date(0) })
-    await checkRenewalTimes(t.app)
+    await updateRenewalTimes(t.app)
     await pebble.start()
     const { nextOrderAt, renewalCheckAt } = await certificateOf()
     expect(nextOrderAt).toEqual(issued.nextOrderAt)

@@ -68,7 +68,7 @@ export async function insertNames(db: Db, names: string[], isOwn: boolean, now: 
     })
 }
 
-/** Returns the names whose next order is due, by its time. Omits the installation's own names that are not in `ownNames`. */
+/** Returns the names whose next order is due, the longest overdue first. Omits the installation's own names that are not in `ownNames`. */
 export function selectDueNames(db: Db, ownNames: string[], now: Date, limit: number): Promise<CertificateRow[]> {
   return db
     .select()

@@ -1,4 +1,4 @@
-/** Titles of networks that are not EVM chains, by their ids. Shoal knows no nodes of these networks. */
+/** Titles of networks that are not EVM chains, by their ids. Shoal includes no nodes of these networks. */
 export const substrateTitles: Record<string, string> = {
   acala: 'Acala',
   'aleph-zero': 'Aleph Zero',

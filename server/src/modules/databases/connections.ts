@@ -159,7 +159,7 @@ function limitingOf(database: Database): Semaphore {
  * before they open one, because transactions that wait for the lock would use up the pool, which may be that of the server, too.
  */
 export async function limitConnectionsOf(app: Pick<App, 'db' | 'database'>, host: DatabaseHost): Promise<void> {
-  // Reads before it takes the lock, so that a server that does not respond delays no other server.
+  // Reads before it acquires the lock, so that a server that does not respond delays no other server.
   const { capacity } = await capacityOf(app, host)
   const limit = () =>
     app.db.transaction(async (tx) => {

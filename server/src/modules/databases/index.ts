@@ -11,11 +11,11 @@ export {
   syncDatabase,
 } from './database.ts'
 export { exportDatabase } from './export/export-database.ts'
-export { diskUsage } from './measuring/disk-usage.ts'
+export { classifyDiskUsage } from './measuring/disk-usage.ts'
 export { logins } from './logins.ts'
 export { observeDatabases } from './measuring/observe-databases.ts'
 export { passwordContext } from './passwords.ts'
-export { restoreDatabases } from './reconcile-databases.ts'
+export { reconcileDatabases } from './reconcile-databases.ts'
 export { servers } from './servers.ts'
 export { createStatementWatch } from './statements/statement-watch.ts'
 export { createRedactorLookup, type RedactorLookup } from './redactor-lookup.ts'

@@ -18,17 +18,17 @@ import { ownerPasswordOf, readerPasswordOf } from './passwords.ts'
 /**
  * Makes the Postgres servers of squids match the rows, for example after a restore: creates missing databases, roles and logins,
  * closes other logins, and prevents the roles of versions from connecting to Shoal's own databases. Skips the servers in
- * `restored`, and adds the names of those that now match, so that the caller can repeat the call for servers that do not respond
+ * `reconciled`, and adds the names of those that now match, so that the caller can repeat the call for servers that do not respond
  * yet. Returns the databases that stay open to every role, for a warning to operators who share a Postgres with other programs.
  */
-export async function restoreDatabases(app: App, restored: Set<string>): Promise<string[]> {
+export async function reconcileDatabases(app: App, reconciled: Set<string>): Promise<string[]> {
   const open = await onEveryHost(app.databaseHosts, async (host) => {
-    if (restored.has(host.name)) return []
+    if (reconciled.has(host.name)) return []
     try {
       await createMissingOn(app, host)
       await logins.reconcile(app, host)
       const names = await restrictShoalDatabases(app, host)
-      restored.add(host.name)
+      reconciled.add(host.name)
       return names
     } catch (error) {
       if (!isUnavailable(error)) throw error

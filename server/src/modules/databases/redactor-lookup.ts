@@ -14,7 +14,7 @@ const noRedaction: Redactor = (text) => text
 /**
  * Returns a lookup of redactors that redact the values that Shoal stores: the secrets of the organization, its RPC token, and the
  * passwords of the version's database. Each call runs one query for all versions, and a few more if any value has changed. Shoal
- * commits a value before a program can receive it, so a redactor always knows the values in the output.
+ * commits a value before a program can receive it, so a redactor always contains the values in the output.
  * @param maxCached number of versions above which the cached redactors are discarded
  */
 export function createRedactorLookup(app: App, maxCached = 5_000): RedactorLookup {

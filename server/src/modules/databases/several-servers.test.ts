@@ -12,7 +12,7 @@ import { dropOrphanedDatabases, dropDatabase, ownerConnection, readerConnection,
 import { exportDatabase } from './export/export-database.ts'
 import { logins } from './logins.ts'
 import { observeDatabases } from './measuring/observe-databases.ts'
-import { restoreDatabases } from './reconcile-databases.ts'
+import { reconcileDatabases } from './reconcile-databases.ts'
 import { servers } from './servers.ts'
 import { createStatementWatch } from './statements/statement-watch.ts'
 import { startSecondServer, type SecondServer } from './testing/second-server.ts'
@@ -201,7 +201,7 @@ test('after a restore, missing databases are created on their server, and databa
   await second.cluster.pool.query(`drop role "${await databaseOf(withoutDatabase)}_ro"`)
   const name = await databaseOf(withoutRow)
   await t.app.database.pool.query('delete from squid_databases where squid_id = $1', [withoutRow])
-  expect(await restoreDatabases(t.app, new Set())).toBeInstanceOf(Array)
+  expect(await reconcileDatabases(t.app, new Set())).toBeInstanceOf(Array)
   expect(await existsOnSecond(await databaseOf(withoutDatabase))).toBe(true)
   expect(await dropOrphanedDatabases(t.app)).toEqual([withoutRow])
   expect(await existsOnSecond(name)).toBe(false)
@@ -218,12 +218,12 @@ test('while a server does not respond, the versions on other servers are measure
   await syncDatabase(t.app, { squidId: here, plan: plan(), isPlayground: false })
   const request = { squidId: there, reference: 'x@v1', signal: new AbortController().signal }
   await expect(exportDatabase(t.app, request)).rejects.toThrow('The Postgres server of this database does not respond')
-  const restored = new Set<string>()
-  await restoreDatabases(t.app, restored)
-  expect([...restored]).toEqual(['main'])
+  const reconciled = new Set<string>()
+  await reconcileDatabases(t.app, reconciled)
+  expect([...reconciled]).toEqual(['main'])
   await second.proxy.start()
-  await restoreDatabases(t.app, restored)
-  expect([...restored]).toEqual(['main', 'second'])
+  await reconcileDatabases(t.app, reconciled)
+  expect([...reconciled]).toEqual(['main', 'second'])
 })
 
 test('a server with databases cannot be removed from the setting', async () => {

@@ -1,7 +1,7 @@
 import type { StepContext } from './step.ts'
 import { dropDatabase, servers } from '../databases/index.ts'
 import { selectSquid } from '../versions/index.ts'
-import { advance } from './run-step.ts'
+import { updateDeployment } from './run-step.ts'
 import type { DeployFailure } from './failure.ts'
 import { listLastLogs } from './log-store.ts'
 import { reconcileVersion } from './reconcile-version.ts'
@@ -18,7 +18,8 @@ export async function fail(context: StepContext, failure: DeployFailure): Promis
   if (isSwitched && !hasPrefix) failure.message = `${newCodePrefix} ${failure.message}`
   await context.saveNotes({ failure: { kind: failure.kind, message: failure.message } })
   // The target is still set if a move could not undo its changes, for example because too many workers stopped during it.
-  if (deployment.notes.move) await context.change((tx) => servers.moves.setTarget(tx, deployment.squidId, null))
+  if (deployment.notes.move)
+    await context.inClaimedTransaction((tx) => servers.moves.setTarget(tx, deployment.squidId, null))
   await cleanUp(context)
   // An earlier worker may have logged the reason before it died.
   const [lastLine] = deployment.notes.failure ? await listLastLogs(app.db, [deployment.id], 1) : []
@@ -49,7 +50,7 @@ async function dropNeverDeployed(context: StepContext): Promise<boolean> {
   const { app, deployment, journal, engine } = context
   const squid = await selectSquid(app.db, deployment.squidId)
   if (squid === null || squid.image !== null) return false
-  // The redactor knows the database's password only while the database exists.
+  // The redactor contains the database's password only while the database exists.
   await journal.flush()
   try {
     await dropDatabase(app, squid.id)
@@ -74,7 +75,7 @@ type DeploymentOutcome = { status: 'OK' } | { failed: DeployFailure['kind']; fai
 /** Writes the pending log lines, and records the end of the deployment. With `isDropped`, deletes the row of the version too. */
 export async function finish(context: StepContext, outcome: DeploymentOutcome, isDropped = false): Promise<void> {
   await context.journal.flush()
-  await advance(
+  await updateDeployment(
     context,
     { ...outcome, notes: {}, deadlineAt: null, finishedAt: context.app.clock.now() },
     { isDropped },

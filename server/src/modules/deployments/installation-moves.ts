@@ -28,7 +28,7 @@ async function enqueueRestarts(
   return versions.length
 }
 
-/** What the move of an installation between two configurations needs to know about deployments and images. */
+/** The functions of deployments and images that the move of an installation between two configurations needs. */
 export const installationMoves = {
   listInProgress,
   listRunning: (db: Db) => listRunning(db, movedPrefix),

@@ -29,7 +29,7 @@ const maxCharacters = 4_000
 const flushMs = 150
 const batchSize = 1_000
 
-/** `redactor` is called only when lines are written, because it must know the secrets that their programs received. */
+/** `redactor` is called only when lines are written, because it must contain the secrets that their programs received. */
 type JournalOptions = { db: Db; clock: Clock; deploymentId: number; redactor: () => Promise<Redactor> }
 
 /** Opens a writer that continues the log after its last line. */

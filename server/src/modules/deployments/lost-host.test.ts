@@ -140,7 +140,7 @@ test('a processor without a database waits for its host, since it cannot be prev
   expect(lost).toMatchObject({ state: 'starting', reason: 'Its host does not respond' })
 })
 
-test('processors that the runtime no longer knows are started with other logins', async () => {
+test('processors that no longer exist in the runtime are started with other logins', async () => {
   const { squid } = await d.deployAndWait({ processors: { one: {}, two: {} } }, { slot: 'v1' })
   const id = `${squid?.id}.1`
   const first = environments(id)

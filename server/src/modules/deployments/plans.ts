@@ -2,7 +2,7 @@ import type { Operation } from './deployment-type.ts'
 import type { DeploymentNotes } from './tables.ts'
 import type { Step } from './step.ts'
 import { build } from './steps/build.ts'
-import { publishUrls, removeIngress, untag } from './steps/ingress.ts'
+import { assignTag, deleteVersionRow, untag } from './steps/ingress.ts'
 import { moveDatabase } from './steps/move-database.ts'
 import { deleteAddons, deletePrograms, hibernate, reset } from './steps/stop.ts'
 import { syncAddons } from './steps/sync-addons.ts'
@@ -13,17 +13,17 @@ type Steps = readonly [Step, ...Step[]]
 
 /** The steps of each operation, in order. */
 const stepsByType: Record<Operation, Steps> = {
-  DEPLOY: [unpack, build, syncAddons, syncSquid, publishUrls],
-  DEPLOY_HARD_RESET: [unpack, build, reset, syncAddons, syncSquid, publishUrls],
+  DEPLOY: [unpack, build, syncAddons, syncSquid, assignTag],
+  DEPLOY_HARD_RESET: [unpack, build, reset, syncAddons, syncSquid, assignTag],
   RESTART: [syncAddons, syncSquid],
-  ROLLBACK: [syncAddons, syncSquid, publishUrls],
+  ROLLBACK: [syncAddons, syncSquid, assignTag],
   HIBERNATE: [hibernate],
-  DELETE: [deletePrograms, deleteAddons, removeIngress],
-  SET_TAG: [publishUrls],
+  DELETE: [deletePrograms, deleteAddons, deleteVersionRow],
+  SET_TAG: [assignTag],
   REMOVE_TAG: [untag],
 }
 
-/** The steps of a move. Its deployment is a restart or hibernation, so that the previous release, which knows no moves, can end it. */
+/** The steps of a move. Its deployment is a restart or hibernation, so that the previous release, which does not support moves, can end it. */
 const stepsOfMove: Partial<Record<Operation, Steps>> = {
   RESTART: [syncAddons, moveDatabase],
   HIBERNATE: [moveDatabase],

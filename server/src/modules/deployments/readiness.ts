@@ -1,6 +1,6 @@
 import type { ContainerSpec, Endpoint, LastRun, Observation, Workload } from '@shoal/runtime'
 import { isHasura, isInit, isServer, metricsPort } from '../containers.ts'
-import { type ApiProbe, requestContainer, serverProbeOf, retryUnlessFinished, isCrash } from '../observing/index.ts'
+import { type ApiProbe, requestContainer, serverProbeOf, restartUnlessFinished, isCrash } from '../observing/index.ts'
 import { minutes } from '../../clock.ts'
 import { crashMessage } from './crash-message.ts'
 import { DeployFailure } from './failure.ts'
@@ -156,7 +156,7 @@ async function checkFinished(
   await report.reportEnd(observation, `${container} ended with exit code ${lastRun?.exitCode ?? 'unknown'}.`)
   // In a new generation every run before the last one crashed.
   const ended = { workload, container, crashesInARow: lastRun?.ordinal ?? 0 }
-  const isDone = await retryUnlessFinished(context.app.runtime, ended, () => false)
+  const isDone = await restartUnlessFinished(context.app.runtime, ended, () => false)
   return isDone ? null : pendingOf(observation, 'It ended and is being restarted.')
 }
 

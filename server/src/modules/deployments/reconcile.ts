@@ -5,7 +5,7 @@ import type { Db } from '../../db/database.ts'
 import { every } from '../../db/every.ts'
 import { measured } from '../../health/loops.ts'
 import { runAsLeader, type LeaderHandle, type Locks } from '../../db/leases.ts'
-import { dropOrphanedDatabases, restoreDatabases } from '../databases/index.ts'
+import { dropOrphanedDatabases, reconcileDatabases } from '../databases/index.ts'
 import { parseWorkloadId, workloadIdOf } from '../manifest/index.ts'
 import { containerNames } from '../containers.ts'
 import { countSquids, deleteSquid, listDesired, selectSquid } from '../versions/index.ts'
@@ -42,8 +42,8 @@ export function startReconcile(worker: Worker, locks: Locks): LeaderHandle {
   const { app, intervals } = worker
   return runAsLeader(app.database, app.log, 'reconcile', async (_, signal) => {
     await recallWorkloads(app, signal)
-    const restoredServers = new Set<string>()
-    warnOfOpenDatabases(app, await restoreDatabases(app, restoredServers))
+    const reconciledServers = new Set<string>()
+    warnOfOpenDatabases(app, await reconcileDatabases(app, reconciledServers))
     let round = 0
     const onError = (error: unknown) => app.log.warn({ err: error }, 'reconcile round failed')
     const runRound = measured(app, 'reconcile', intervals.reconcileMs, async () => {
@@ -52,7 +52,7 @@ export function startReconcile(worker: Worker, locks: Locks): LeaderHandle {
       if (round++ % cleanUpEveryRounds === 0) {
         await removeNeverDeployed(app)
         await removeTenantsOfDeletedOrgs(app)
-        warnOfOpenDatabases(app, await restoreDatabases(app, restoredServers))
+        warnOfOpenDatabases(app, await reconcileDatabases(app, reconciledServers))
         await dropOrphanedDatabases(app)
       }
     })

@@ -146,7 +146,7 @@ const unsupportedAddon = (addon: string, instead: string) =>
     `This installation does not offer the addon ${addon}. ${instead}, and remove deploy.addons.${addon} from the manifest.`,
   )
 
-/** Linux limits a variable with its name to 128 KiB, and all variables to 2 MiB, a part of which the platform's own variables need. */
+/** Linux limits a variable with its name to 128 KiB, and all variables to 2 MiB, of which the platform's own variables need a part. */
 const maxVariableBytes = 128 * 1024 - 1
 const maxEnvironmentBytes = 1_000_000
 

@@ -5,7 +5,7 @@ import { dropOrphanedDatabases } from '../databases/index.ts'
 import { startEngine } from './engine.ts'
 import { addNotes, claim, SupersededError, updateClaimed } from './claim-store.ts'
 import { fastIntervals, startDeployApp, type DeployApp, type Deployer } from './testing/deploy-app.ts'
-import { killPoints, isFullRun, killPlanName } from './testing/kill-plan.ts'
+import { killPoints, isFullRun, killPlanDescription } from './testing/kill-plan.ts'
 import { crashingApp, type KillPoint } from './testing/crashing-app.ts'
 
 let t: DeployApp
@@ -77,7 +77,7 @@ async function killAtEveryWrite(
     // The number of writes varies a little, so one surviving worker does not prove that all writes were covered.
     if (runsWithoutKill === 3) {
       const seconds = Math.round((performance.now() - startedMs) / 1000)
-      console.log(`${expect.getState().currentTestName}: ${kills} kills in ${seconds} s (${killPlanName})`)
+      console.log(`${expect.getState().currentTestName}: ${kills} kills in ${seconds} s (${killPlanDescription})`)
       return killPoint.call
     }
     expect(killPoint.call).toBeLessThan(150)

@@ -17,7 +17,7 @@ import { selectOrg, type DeploymentRow } from './store.ts'
 /** When more workers than this have stopped during a deployment, the deployment itself is considered the cause. */
 const maxAttempts = 30
 
-/** The parts of a worker that its deployments share. */
+/** What the deployments of a worker share. */
 export type Worker = {
   app: WorkerApp
   intervals: EngineIntervals
@@ -101,7 +101,7 @@ function contextOf(
       if (!squid) throw new Error(`Squid ${deployment.squidId} no longer exists`)
       return squid
     },
-    change: (work) =>
+    inClaimedTransaction: (work) =>
       app.db.transaction(async (tx) => {
         await lockClaimed(tx, context.deployment)
         return await work(tx)

@@ -29,7 +29,7 @@ export async function runStep(
   // If an earlier worker began the step, the recorded deadline still applies.
   const stepDeadline = status === step.status && deadlineAt ? deadlineAt : timeIn(app, step.deadlineMs(app))
   const stepRow = { deploymentId: id, seq, status: step.status, startedAt: app.clock.now() }
-  await advance(
+  await updateDeployment(
     context,
     { status: step.status, deadlineAt: stepDeadline },
     { writeMore: (tx) => beginStep(tx, stepRow) },
@@ -66,7 +66,7 @@ export async function runStep(
     setSignal(context, releaseSignal)
   }
   await journal.flush()
-  await context.change((tx) => endStep(tx, id, seq, app.clock.now()))
+  await context.inClaimedTransaction((tx) => endStep(tx, id, seq, app.clock.now()))
 }
 
 /** Waits until the cluster responds. */
@@ -102,7 +102,7 @@ async function waitUntilResponding(
   journal.info(after)
   const { deadlineAt } = context.deployment
   const waitedMs = app.clock.now().getTime() - since
-  if (deadlineAt) await advance(context, { deadlineAt: new Date(deadlineAt.getTime() + waitedMs) })
+  if (deadlineAt) await updateDeployment(context, { deadlineAt: new Date(deadlineAt.getTime() + waitedMs) })
 }
 
 const timeIn = (app: Pick<WorkerApp, 'clock'>, ms: number) => new Date(app.clock.now().getTime() + ms)
@@ -116,7 +116,7 @@ function startDeadline(context: StepContext, step: Step): { end: () => void } {
   context.restartDeadline = async (ms) => {
     limitMs = ms
     if (context.deployment.notes.leftQueue === step.status) return
-    await advance(context, {
+    await updateDeployment(context, {
       deadlineAt: timeIn(app, ms),
       notes: { ...context.deployment.notes, leftQueue: step.status },
     })
@@ -145,7 +145,7 @@ function setSignal(context: StepContext, signal: AbortSignal): void {
  * Updates the row of the deployment and, in the same transaction, the last deployment on the version's row; with `isDropped`, deletes the
  * version instead. `writeMore` runs in this transaction.
  */
-export async function advance(
+export async function updateDeployment(
   context: StepContext,
   change: Partial<DeploymentRow>,
   {

@@ -23,7 +23,7 @@ export type EngineIntervals = {
   /** The timeout of the wait for gateways that do not route to the new generation yet. */
   gatewaysMs: number
   /** Deployments do not wait for gateways without a heartbeat for this long. */
-  gatewaySeenMs: number
+  maxHeartbeatAgeMs: number
   /** The delay between the switch of the gateways and the removal of the old generation, so that responses in flight can finish. */
   drainMs: number
   /** How long all programs must respond before the old generation is removed. */
@@ -40,7 +40,7 @@ export const defaultIntervals: EngineIntervals = {
   reconcileMs: 3_000,
   retryMs: 1_000,
   gatewaysMs: 60_000,
-  gatewaySeenMs: 15_000,
+  maxHeartbeatAgeMs: 15_000,
   drainMs: 2_000,
   healthyForMs: 1_500,
   firstHealthyForMs: 200,
@@ -70,7 +70,7 @@ export type StepContext = {
    * Runs `work` in a transaction that holds the claim on the deployment. Steps use it for all writes except notes.
    * @throws SupersededError
    */
-  change: <T>(work: (tx: Db) => Promise<T>) => Promise<T>
+  inClaimedTransaction: <T>(work: (tx: Db) => Promise<T>) => Promise<T>
   /** Restarts the step's deadline, when its work has left a queue. Only the first call has an effect. */
   restartDeadline: (ms: number) => Promise<void>
 }

@@ -38,7 +38,7 @@ export type DeploymentNotes = {
   secretNames?: string[]
   secretsReadAt?: string
   rollout?: RolloutPhase
-  /** The move of the version's database. Releases that do not know it only restart or hibernate the version. */
+  /** The move of the version's database. Releases that do not support moves only restart or hibernate the version. */
   move?: DatabaseMove
   /** The step that has left its queue. Its deadline was restarted at that moment, and is not restarted when a worker resumes it. */
   leftQueue?: DeploymentStatus
@@ -56,7 +56,7 @@ export type DatabaseMove = {
 }
 
 /**
- * The phase of SQUID_SYNCING that runs now; `switched`: the version has the new generation. Returns to an earlier phase only when the move
+ * The current phase of SQUID_SYNCING; `switched`: the version has the new generation. Returns to an earlier phase only when the move
  * of a database is tried again before the switch.
  */
 export type RolloutPhase = 'init' | 'api' | 'processors' | 'switched'
@@ -87,7 +87,7 @@ export const deployments = pgTable(
     /** For a rollback: the deployment whose image to restore. */
     sourceDeploymentId: bigId(),
     /**
-     * For a rollback: whether the version already runs that image. A separate column, because the previous release does not know the type
+     * For a rollback: whether the version already runs that image. A separate column, because the previous release does not support the type
      * `REDEPLOY`.
      */
     isRedeploy: boolean().notNull().default(false),

@@ -13,7 +13,7 @@ export async function waitForGateways(
 ): Promise<void> {
   const timeoutAtMs = performance.now() + intervals.gatewaysMs
   for (;;) {
-    const behind = await gatewaysBehind(app.db, { squidId, generation, aliveWithinMs: intervals.gatewaySeenMs })
+    const behind = await gatewaysBehind(app.db, { squidId, generation, aliveWithinMs: intervals.maxHeartbeatAgeMs })
     if (behind.length === 0) return
     if (performance.now() > timeoutAtMs) {
       app.log.warn({ squidId, generation, gateways: behind }, 'gateways still route to the previous generation')

@@ -52,7 +52,7 @@ export async function selectActive(db: Db, name: string): Promise<DomainRow | nu
   return row ?? null
 }
 
-/** Returns the domains whose next check is due, by its time. */
+/** Returns the domains whose next check is due, the longest overdue first. */
 export function selectDueDomains(db: Db, now: Date, limit: number): Promise<DomainRow[]> {
   return db
     .select()

@@ -75,12 +75,13 @@ export async function loadObservationCache({ db, log }: Pick<App, 'db' | 'log'>)
   ) => {
     if (changes.length === 0) return
     const existing = await existingSquids(db, [...new Set(changes.map(([, row]) => row.squidId))])
-    const kept = changes.filter(([, row]) => existing.has(row.squidId))
-    await put(kept.map(([, row]) => row))
-    for (const [key, row] of kept) rows.set(key, row)
+    const remaining = changes.filter(([, row]) => existing.has(row.squidId))
+    await put(remaining.map(([, row]) => row))
+    for (const [key, row] of remaining) rows.set(key, row)
   }
 
-  const ofExistingContainers = <R>(changes: Map<string, R>) => [...changes].filter(([key]) => containers.has(key))
+  const changesOfExistingContainers = <R>(changes: Map<string, R>) =>
+    [...changes].filter(([key]) => containers.has(key))
 
   return {
     containers,
@@ -100,12 +101,14 @@ export async function loadObservationCache({ db, log }: Pick<App, 'db' | 'log'>)
         await deleteRemoved([...containers].filter(([key]) => !current.has(key)).map(([, row]) => row))
       }),
     recordProcessors: (changes) =>
-      inOrder(() => record(processors, ofExistingContainers(changes), (batch) => putProcessors({ db, log }, batch))),
+      inOrder(() =>
+        record(processors, changesOfExistingContainers(changes), (batch) => putProcessors({ db, log }, batch)),
+      ),
     recordApis: (changes) =>
-      inOrder(() => record(apis, ofExistingContainers(changes), (batch) => putApis({ db, log }, batch))),
+      inOrder(() => record(apis, changesOfExistingContainers(changes), (batch) => putApis({ db, log }, batch))),
     recordSources: (failing) =>
       inOrder(async () => {
-        const changed = ofExistingContainers(failing).filter(([key, row]) => !isSameRow(row, sources.get(key)))
+        const changed = changesOfExistingContainers(failing).filter(([key, row]) => !isSameRow(row, sources.get(key)))
         await record(sources, changed, (batch) => putSources({ db, log }, batch))
         const resolved = [...sources].filter(([key]) => !failing.has(key))
         if (resolved.length === 0) return

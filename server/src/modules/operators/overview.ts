@@ -83,12 +83,12 @@ async function readPostgres({ config, database, databaseHosts }: Pick<App, 'conf
   const isEmbedded = config.DATABASE_URL === undefined
   const isOnly = databaseHosts.all.length === 1
   if (isOnly && databaseHosts.all[0]?.cluster === database) return [await read('Postgres', isEmbedded, database)]
-  const ofSquids = databaseHosts.all.map(({ name, cluster }) =>
+  const squidServers = databaseHosts.all.map(({ name, cluster }) =>
     read(
       isOnly ? 'Postgres of squids' : `Postgres of squids "${name}"`,
       isEmbedded && config.squidServers.length === 0,
       cluster,
     ),
   )
-  return await Promise.all([read('Postgres of Shoal', isEmbedded, database), ...ofSquids])
+  return await Promise.all([read('Postgres of Shoal', isEmbedded, database), ...squidServers])
 }

@@ -1,5 +1,5 @@
 import type { SlowStatement } from '../../db/slow-statements.ts'
-import { shortText, slowMs } from '../../db/slow-statements.ts'
+import { redactStatement, slowMs } from '../../db/slow-statements.ts'
 import type { Db } from '../../db/database.ts'
 import { sql } from '../../db/sql.ts'
 
@@ -27,7 +27,7 @@ export async function readStatistics(db: Db, count: number): Promise<Statistics 
   return {
     since: new Date(infos[0]?.sinceMs ?? 0),
     list: rows.flatMap(({ text, calls, meanMs, maxMs }) => {
-      const short = shortText(text)
+      const short = redactStatement(text)
       if (short === null) return []
       return [{ text: short, calls: Number(calls), meanMs: Math.round(meanMs), maxMs: Math.round(maxMs) }]
     }),

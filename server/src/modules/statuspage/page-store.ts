@@ -104,7 +104,7 @@ export async function savePage(db: Db, page: PageRow): Promise<void> {
 
 /** Replaces the tags of a page. Tags that remain keep their measurements; removed tags lose them. New tags are measured from `now` on. */
 export async function replaceTags(db: Db, orgId: number, tags: StatusPageTag[], now: Date): Promise<void> {
-  const kept: number[] = []
+  const remainingIds: number[] = []
   for (const [position, { squid, tag, name }] of tags.entries()) {
     const [row] = await db
       .insert(statusTags)
@@ -120,11 +120,13 @@ export async function replaceTags(db: Db, orgId: number, tags: StatusPageTag[], 
       })
       .onConflictDoUpdate({ target: [statusTags.orgId, statusTags.squidName, statusTags.tag], set: { name, position } })
       .returning({ id: statusTags.id })
-    if (row) kept.push(row.id)
+    if (row) remainingIds.push(row.id)
   }
   await db
     .delete(statusTags)
-    .where(and(eq(statusTags.orgId, orgId), kept.length > 0 ? notInArray(statusTags.id, kept) : undefined))
+    .where(
+      and(eq(statusTags.orgId, orgId), remainingIds.length > 0 ? notInArray(statusTags.id, remainingIds) : undefined),
+    )
 }
 
 /** Starts to measure at `now`. Called when a page is turned on, so that the time before does not count. */

@@ -81,7 +81,7 @@ export class Feed {
   #stopWhenIdle(): void {
     if (this.#idleTimer) clearTimeout(this.#idleTimer)
     this.#idleTimer = setTimeout(() => {
-      if (this.#logs.size === 0) this.#follower?.clearLogs()
+      if (this.#logs.size === 0) this.#follower?.stopReadingLogs()
       if (this.#logs.size === 0 && this.#heads.size === 0) this.close()
     }, idleMs).unref()
   }

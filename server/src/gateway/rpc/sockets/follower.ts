@@ -41,7 +41,7 @@ export class Follower {
   #identity: string | null = null
   #readsLogs = false
   #behindSinceMs: number | null = null
-  /** Serializes work on the branch. */
+  /** The last call of `#exclusive`, after which the next one runs, so that only one changes the branch at a time. */
   #lastWork: Promise<unknown> = Promise.resolve()
 
   constructor(service: ChainService, log: Logger, events: FollowerEvents) {
@@ -70,7 +70,7 @@ export class Follower {
   }
 
   /** Stops reading logs. */
-  clearLogs(): void {
+  stopReadingLogs(): void {
     this.#readsLogs = false
   }
 

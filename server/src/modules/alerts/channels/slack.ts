@@ -9,8 +9,8 @@ const icons = { 'alert.opened': { CRITICAL: '🔴', WARNING: '🟡' }, 'alert.en
 const iconOf = ({ type, severity }: Message) => (type === 'alert.opened' ? icons[type][severity] : icons[type])
 
 /**
- * Returns the body for a Slack incoming webhook. It has only the field `text`, since compatible services differ in
- * everything else.
+ * Returns the body for a Slack incoming webhook. It has only the field `text`, since services that are
+ * compatible with Slack differ in all other fields.
  */
 export function slackBody(config: Pick<Config, 'publicUrl'>, message: Message): { text: string } {
   const helpUrl = message.type === 'alert.opened' ? helpUrlOf(config, message) : null

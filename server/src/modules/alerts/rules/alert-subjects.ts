@@ -1,5 +1,5 @@
 import type { Db } from '../../../db/database.ts'
-import { readParts, type AlertFacts } from '../../observing/index.ts'
+import { readVersionDetails, type AlertFacts } from '../../observing/index.ts'
 import { squidStatusOf } from '../../squids/index.ts'
 import { listAlertSubjectRows } from './alert-subjects-store.ts'
 
@@ -17,9 +17,9 @@ export type AlertSubject = {
 /** Reads all versions. The number of queries does not depend on the number of versions. */
 export async function readAlertSubjects(db: Db): Promise<AlertSubject[]> {
   const rows = await listAlertSubjectRows(db)
-  const partsOf = await readParts(db, { squidIds: rows.map((row) => row.id) })
+  const detailsOf = await readVersionDetails(db, { squidIds: rows.map((row) => row.id) })
   return rows.map((row) => {
-    const { database, containers, processors: processorMetrics, apis, hasura } = partsOf(row.id)
+    const { database, containers, processors: processorMetrics, apis, hasura } = detailsOf(row.id)
     return {
       id: row.id,
       orgId: row.orgId,

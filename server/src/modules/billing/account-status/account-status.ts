@@ -40,7 +40,7 @@ export function nextAccountStatus(account: AccountStatus, event: AccountEvent): 
   return status === 'IN_DEBT' && isExpired ? { ...account, status: 'TERMINATED', nextRetryMs: null } : account
 }
 
-/** Schedules no retries: unpaid invoices are not charged until the customer pays or the operator sets another status. */
+/** Returns the account with the status that an operator sets. Schedules no retries: unpaid invoices are not charged until the customer pays or the operator sets another status. */
 function setByOperator(status: OrgStatus, atMs: number): AccountStatus {
   const isFailing = status === 'PAYMENT_ISSUES' || isUnpaid(status)
   return { status, failingSinceMs: isFailing ? atMs : null, retries: 0, nextRetryMs: null }

@@ -40,7 +40,7 @@ const hundred = new Big(100)
  * Computes the lines of a month. Each day is billed at its own prices, and the first RPC requests of the month are included. Amounts and
  * dollars have at most 8 fraction digits, rates at most 16; each is rounded once, half up.
  */
-export function rateMonth(book: PriceBook, month: string, usage: readonly DayUsage[]): Line[] {
+export function computeLines(book: PriceBook, month: string, usage: readonly DayUsage[]): Line[] {
   const groups = new Map<string, Group>()
   const rpcIncluded = listAt(book, monthStartMs(month)).rpcIncludedMillions.times(1_000_000)
   let remainingIncluded = BigInt(rpcIncluded.toFixed(0))

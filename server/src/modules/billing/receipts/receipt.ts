@@ -2,7 +2,7 @@ import type { Receipt, ReceiptItem } from '@shoal/contract'
 import { Big } from 'big.js'
 import { taxPercent, type PriceBook } from '../prices/price-book.ts'
 import { monthEndMs } from '../time.ts'
-import { organizationDiscount, rateMonth, sum, type DayUsage, type Line } from './rate.ts'
+import { organizationDiscount, computeLines, sum, type DayUsage, type Line } from './rate.ts'
 
 /** What a receipt is computed from. */
 export type ReceiptInput = {
@@ -20,7 +20,7 @@ export type ReceiptInput = {
  * exactly. The net amount and the tax, and therefore the total, are rounded to cents.
  */
 export function receiptOf({ book, month, usage, discountPercent, country }: ReceiptInput): Receipt {
-  const lines = rateMonth(book, month, usage)
+  const lines = computeLines(book, month, usage)
   const organizationDiscounts = lines.map((line) => organizationDiscount(line, discountPercent))
   const items = lines.map((line, i) => itemOf(line, organizationDiscounts[i] ?? new Big(0)))
   const subTotal = sum(lines.map((line) => line.subtotal))

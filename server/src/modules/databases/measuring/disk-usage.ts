@@ -3,7 +3,7 @@ import type { Squid } from '@shoal/contract'
 type DiskUsage = NonNullable<Squid['addons']['postgres']>['disk']['usageStatus']
 
 /** Classifies disk usage: LOW below 50 %, NORMAL below 80 %, WARNING below 95 %, CRITICAL from 95 %; UNKNOWN until measured. */
-export function diskUsage(usedBytes: number | null, totalBytes: number): DiskUsage {
+export function classifyDiskUsage(usedBytes: number | null, totalBytes: number): DiskUsage {
   if (usedBytes === null || totalBytes <= 0) return 'UNKNOWN'
   const share = usedBytes / totalBytes
   if (share >= 0.95) return 'CRITICAL'

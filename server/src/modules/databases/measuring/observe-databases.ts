@@ -9,7 +9,7 @@ import {
   type MeasurableDatabase,
   type DatabaseMeasurement,
 } from './measure-store.ts'
-import { allowLogin, removeWriters, restoreWriters } from './writers-store.ts'
+import { allowLogin, revokeWriteAccess, restoreWriteAccess } from './writers-store.ts'
 
 /**
  * A full database becomes writable again below this share of its storage, so that it does not change its state repeatedly at the
@@ -58,10 +58,10 @@ export async function enforceStorage(
   if (shouldBeFull) {
     const password = await ownerPassword(app, row.squidId)
     if (password === null) return false
-    const access = await removeWriters(cluster, row, password)
+    const access = await revokeWriteAccess(cluster, row, password)
     app.log.info({ squidId: row.squidId, usedBytes, access }, 'a database is full: nothing can write to it')
   } else {
-    await restoreWriters(cluster, row, row.maxExternalConnections > 0)
+    await restoreWriteAccess(cluster, row, row.maxExternalConnections > 0)
     app.log.info({ squidId: row.squidId, usedBytes }, 'a database that was full has space again')
   }
   return shouldBeFull

@@ -36,15 +36,15 @@ export async function rolesOn(
 
 /**
  * Revokes write access from all roles of the version and ends their connections. Returns the access that remains. After a failure
- * or an interruption, the owner cannot log in until `removeWriters` succeeds or `allowLogin` is called.
+ * or an interruption, the owner cannot log in until `revokeWriteAccess` succeeds or `allowLogin` is called.
  */
-export async function removeWriters(
+export async function revokeWriteAccess(
   cluster: Database,
   { database, role, readRole }: FullDatabase,
   password: string,
 ): Promise<AccessWhileFull> {
   const owner = ownerWhileFull(role)
-  await suspendRole(cluster, database, role)
+  await disableLogins(cluster, database, role)
   const access = await withClient(cluster, database, async (client) => {
     await client.query('begin')
     const logins = await loginsOf(client, role)
@@ -74,13 +74,13 @@ export async function removeWriters(
 }
 
 /** Restores write access. Can be repeated after a failure. @param isReaderAllowed whether the read-only role may log in */
-export async function restoreWriters(
+export async function restoreWriteAccess(
   cluster: Database,
   { database, role, readRole }: FullDatabase,
   isReaderAllowed: boolean,
 ): Promise<void> {
   const owner = ownerWhileFull(role)
-  await suspendRole(cluster, database, role)
+  await disableLogins(cluster, database, role)
   await revokePrivilegesElsewhere(cluster, role, database)
   await withClient(cluster, database, async (client) => {
     await client.query('begin')
@@ -106,13 +106,13 @@ export async function restoreWriters(
  * transactions could hold locks for which the following statements would wait, or create functions after `accessOf` has searched
  * for functions.
  */
-async function suspendRole(cluster: Database, database: string, role: string): Promise<void> {
+async function disableLogins(cluster: Database, database: string, role: string): Promise<void> {
   for (const name of [role, ...(await loginsOf(cluster.pool, role))])
     await cluster.pool.query(`alter role ${ident(name)} nologin`)
   await endConnections(cluster, database)
 }
 
-/** Allows the role and its logins to log in again, if `removeWriters` was interrupted and the database now has space. */
+/** Allows the role and its logins to log in again, if `revokeWriteAccess` was interrupted and the database now has space. */
 export async function allowLogin(cluster: Database, role: string): Promise<void> {
   for (const name of [role, ...(await loginsOf(cluster.pool, role))])
     await cluster.pool.query(`alter role ${ident(name)} login`)

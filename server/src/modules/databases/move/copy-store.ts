@@ -113,7 +113,7 @@ export async function applyDefinitions(client: Client, definitions: Definition[]
 }
 
 /**
- * Whether both are connections to the same server: takes a random lock on one, which the other sees. Two names in
+ * Whether both are connections to the same server: acquires a random lock on one, which the other sees. Two names in
  * SHOAL_SQUIDS_DATABASE_URL may be addresses of one server.
  */
 export async function isSameServer(one: Database, other: Database): Promise<boolean> {

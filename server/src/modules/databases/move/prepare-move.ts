@@ -72,7 +72,7 @@ export async function checkMove(app: MoveApp, row: SquidDatabaseRow, server: str
 }
 
 /**
- * Checks that the server has capacity and connections for another database. The lock that it takes keeps the result valid until the
+ * Checks that the server has capacity and connections for another database. The lock that it acquires keeps the result valid until the
  * transaction ends.
  * @throws MoveRefused; NoConnections
  */

@@ -18,7 +18,7 @@ export type SecondServer = {
   close: () => Promise<void>
 }
 
-/** @param maxConnections `max_connections` of the server, of which squids may use all but 13 */
+/** @param maxConnections `max_connections` of the server, squids may use all but 13 of them */
 export async function startSecondServer(maxConnections = 60): Promise<SecondServer> {
   const dir = mkdtempSync(join(inject('testsDir'), 'second-'))
   chmodSync(dir, 0o711)

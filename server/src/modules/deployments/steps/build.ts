@@ -54,7 +54,7 @@ export const build: Step = {
 async function recordBuiltImage(context: StepContext, { image, bytes }: Image): Promise<void> {
   const { app, deployment, org } = context
   const now = app.clock.now()
-  context.deployment = await context.change(async (tx) => {
+  context.deployment = await context.inClaimedTransaction(async (tx) => {
     await lockImage(tx, image)
     if (!(await app.builder.listImages()).some((stored) => stored.image === image))
       throw new Error(`Image ${image} was removed in the meantime`)

@@ -4,7 +4,7 @@ import { deleteSquid, removeTag, setTag, tagsOf } from '../../versions/index.ts'
 import type { Step } from '../step.ts'
 
 /** Assigns the requested tag, if any, and logs the addresses of the version. */
-export const publishUrls: Step = {
+export const assignTag: Step = {
   status: 'ADDING_INGRESS',
   activity: 'Assigning the addresses',
   deadlineMs: () => minutes(2),
@@ -13,7 +13,7 @@ export const publishUrls: Step = {
     const squid = await context.squid()
     if (deployment.tag) {
       const { tag } = deployment
-      await context.change((tx) => setTag(tx, squid, tag, app.clock.now()))
+      await context.inClaimedTransaction((tx) => setTag(tx, squid, tag, app.clock.now()))
       journal.info(`${squid.name}:${deployment.tag} now points to slot ${squid.slot}`)
     }
     const { name, slot, apiReplicas, hasuraReplicas } = squid
@@ -31,18 +31,18 @@ export const untag: Step = {
   run: async (context) => {
     const { deployment, journal } = context
     const squid = await context.squid()
-    await context.change((tx) => removeTag(tx, squid, deployment.tag ?? ''))
+    await context.inClaimedTransaction((tx) => removeTag(tx, squid, deployment.tag ?? ''))
     journal.info(`${squid.name}:${deployment.tag} was removed`)
   },
 }
 
 /** Deletes the row of the version, including its tags. */
-export const removeIngress: Step = {
+export const deleteVersionRow: Step = {
   status: 'REMOVING_INGRESS',
   activity: 'Removing the addresses',
   deadlineMs: () => minutes(2),
-  run: async ({ change, deployment, journal }) => {
-    await change((tx) => deleteSquid(tx, deployment.squidId))
+  run: async ({ inClaimedTransaction, deployment, journal }) => {
+    await inClaimedTransaction((tx) => deleteSquid(tx, deployment.squidId))
     journal.info(`${deployment.squidName}@${deployment.squidSlot} was deleted`)
   },
 }

@@ -54,7 +54,7 @@ async function copyAndSwitch(context: StepContext, squid: SquidRow, move: Databa
   // The next generation of an interrupted attempt may write to the copy, which is made again.
   await removeOtherWorkloads(engine, squid.id, old ? [workloadIdOf(squid.id, squid.generation)] : [])
   await context.saveNotes({ rollout: 'init' })
-  await context.change((tx) => servers.moves.setTarget(tx, squid.id, move.to))
+  await context.inClaimedTransaction((tx) => servers.moves.setTarget(tx, squid.id, move.to))
   const about = move.estimateMs === null ? '' : ` for about ${secondsText(move.estimateMs)}`
   journal.info(
     `Moving the database from "${move.from}" to "${move.to}". The processors stop${about}; the api keeps responding.`,
@@ -76,7 +76,7 @@ async function copyAndSwitch(context: StepContext, squid: SquidRow, move: Databa
     journal.info(`The copy is equal to the source: ${tables} tables with ${rows} rows (${megabytes(bytes)})`)
     if (old) await replaceGeneration(context, squid, moving.switchTo)
     else
-      await context.change(async (tx) => {
+      await context.inClaimedTransaction(async (tx) => {
         await moving.switchTo(tx)
         context.deployment = await addNotes(tx, context.deployment, { rollout: 'switched' }, app.clock.now())
       })
@@ -103,7 +103,7 @@ async function undo(context: StepContext, move: DatabaseMove, error: unknown): P
     await context.saveNotes({})
     return error
   }
-  await context.change((tx) => servers.moves.setTarget(tx, deployment.squidId, null))
+  await context.inClaimedTransaction((tx) => servers.moves.setTarget(tx, deployment.squidId, null))
   await servers.moves
     .cleanUp(app, deployment.squidId, move.to)
     .catch((err: unknown) =>

@@ -14,10 +14,12 @@ export const reset: Step = {
     const { app } = context
     const squid = await context.squid()
     const { plan } = await sourceOf(context, squid)
-    await context.change((tx) => switchSquid(tx, squid.id, { sealedWorkload: null }))
+    await context.inClaimedTransaction((tx) => switchSquid(tx, squid.id, { sealedWorkload: null }))
     await reconcileVersion(context.engine, squid.id)
     // Holds the claim during the erasure, because a worker that resumes the deployment would already start to fill the database.
-    await context.change(() => (plan.postgres ? eraseDatabase(app, squid.id) : dropDatabase(app, squid.id)))
+    await context.inClaimedTransaction(() =>
+      plan.postgres ? eraseDatabase(app, squid.id) : dropDatabase(app, squid.id),
+    )
     context.journal.info('All data of the version was erased')
   },
 }
@@ -30,7 +32,7 @@ export const hibernate: Step = {
   run: async (context) => {
     const { app, deployment } = context
     const hibernated = { sealedWorkload: null, desiredState: 'hibernated', hibernatedAt: app.clock.now() } as const
-    await context.change((tx) => switchSquid(tx, deployment.squidId, hibernated))
+    await context.inClaimedTransaction((tx) => switchSquid(tx, deployment.squidId, hibernated))
     await reconcileVersion(context.engine, deployment.squidId)
     context.journal.info(
       'All programs have stopped; the data is kept. Restart or deploy the version to start it again.',
@@ -46,7 +48,7 @@ export const deletePrograms: Step = {
   run: async (context) => {
     const { app, deployment } = context
     if (await selectSquid(app.db, deployment.squidId))
-      await context.change((tx) =>
+      await context.inClaimedTransaction((tx) =>
         switchSquid(tx, deployment.squidId, { sealedWorkload: null, desiredState: 'deleted' }),
       )
     await reconcileVersion(context.engine, deployment.squidId)
@@ -59,8 +61,8 @@ export const deleteAddons: Step = {
   status: 'ADDONS_DELETING',
   activity: 'Removing the database',
   deadlineMs: () => minutes(10),
-  run: async ({ app, change, deployment, journal }) => {
-    await change(() => dropDatabase(app, deployment.squidId))
+  run: async ({ app, inClaimedTransaction, deployment, journal }) => {
+    await inClaimedTransaction(() => dropDatabase(app, deployment.squidId))
     journal.info('The database was deleted')
   },
 }

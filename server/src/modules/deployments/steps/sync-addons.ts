@@ -15,12 +15,12 @@ export const syncAddons: Step = {
     const { plan } = await sourceOf(context, squid)
     const { isPlayground } = org
     // An earlier deployment may have ended before it could undo its move.
-    await context.change((tx) => servers.moves.setTarget(tx, squid.id, null))
+    await context.inClaimedTransaction((tx) => servers.moves.setTarget(tx, squid.id, null))
     const warnings = await syncDatabase(app, {
       squidId: squid.id,
       plan,
       isPlayground,
-      inTransaction: context.change,
+      inTransaction: context.inClaimedTransaction,
     }).catch((error: unknown) => {
       throw error instanceof NoConnections ? new DeployFailure('REQUIREMENTS', error.message) : error
     })

@@ -123,7 +123,7 @@ async function prepare(context: StepContext, squid: SquidRow, source: Source): P
       : composed
     const notes = {
       generation,
-      // A move composes it again after an interruption, and the previous release, which knows no moves, must not start it.
+      // A move composes it again after an interruption, and the previous release, which does not support moves, must not start it.
       ...(deployment.notes.move ? {} : { sealedWorkload: sealWorkload(app.sealer, squid.id, workload) }),
       secretNames: secretNamesOf(source.manifest, secrets),
       secretsReadAt,

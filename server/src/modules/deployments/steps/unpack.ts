@@ -45,7 +45,7 @@ export const unpack: Step = {
     const contexts = contextsOf(context.org.code, await context.squid(), placeholderAddons(plan))
     checkEnvironments(plan, evaluateEnvironments(manifest, await readSecrets(app, context.org.id), contexts))
     const { manifestRaw, sourceHosts } = unpacked
-    await context.change((tx) => recordFiles(tx, context.deployment.id, unpacked.fileList))
+    await context.inClaimedTransaction((tx) => recordFiles(tx, context.deployment.id, unpacked.fileList))
     await context.saveNotes({ manifestRaw, packageJson: sanitizeForJsonb(unpacked.packageJson), sourceHosts })
     journal.info(`The manifest ${unpacked.manifestPath} is valid`)
   },

@@ -8,7 +8,7 @@ export const isFullRun = process.env['SHOAL_TEST_FULL'] === 'true'
 const seed = Number(process.env['SHOAL_TEST_SEED'] ?? Math.floor(Math.random() * 1_000_000))
 
 /** Describes, for the log, which kill points were tried, and how to repeat them. */
-export const killPlanName = isFullRun ? 'before and after every change' : `a sample, SHOAL_TEST_SEED=${seed}`
+export const killPlanDescription = isFullRun ? 'before and after every change' : `a sample, SHOAL_TEST_SEED=${seed}`
 
 /**
  * Yields the kill points to try, in order: before and after each write, or a seeded sample of about one in `stride` writes. It does

@@ -17,19 +17,19 @@ export type PendingDrop = {
   toMs: number
 }
 
-/** What a batch of lines dropped, and what must be reported. */
+/** The dropped lines of a batch, and the drops that must be reported. */
 export type DropsOfBatch = {
-  /** The lines that the batch has dropped, by the limit that was exceeded. */
+  /** The numbers of dropped lines of the batch, with the limit that was exceeded. */
   dropped: { exceeded: LimitKind; lines: number }[]
   /** Drops of this and earlier batches that the logs of their versions must report now. */
   dueReports: PendingDrop[]
 }
 
-/** Dropped lines are reported when no more were dropped for this time … */
+/** A drop is reported after this time without further dropped lines. */
 const quietMs = 3_000
-/** … or after this time, if lines are still being dropped. */
+/** A drop is reported after this time even if lines are still being dropped. */
 const reportMs = minutes(1)
-/** … or after this time, if the log has already reported that the daily quota is used up: nothing is stored until the next day. */
+/** A used-up daily quota is reported again after this time, because nothing is stored until the next day. */
 const quotaReportMs = hours(1)
 
 /** The dropped lines of all versions until their logs report them. */

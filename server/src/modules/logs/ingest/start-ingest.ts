@@ -50,7 +50,7 @@ export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): L
       const rotate = () =>
         rotateDayPartitions(app)
           .then((deletedIds) => {
-            for (const part of [limiter, drops, writer]) part.evict(deletedIds)
+            for (const state of [limiter, drops, writer]) state.evict(deletedIds)
           })
           .catch((error: unknown) => app.log.warn({ err: error }, 'failed to rotate the partitions of logs'))
       rotationTimer = setInterval(() => void rotate(), hours(1))

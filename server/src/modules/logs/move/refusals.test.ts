@@ -181,7 +181,7 @@ test('the logs can be moved back while no server runs, and away again', async ()
   expect(await readAllLines(logs.app, squid.id)).toEqual([...early, ...late])
 })
 
-test('releases that do not know the setting refuse to start once the logs are in their own database', async () => {
+test('releases that do not support the setting refuse to start once the logs are in their own database', async () => {
   const folder = mkdtempSync(join(inject('testsDir'), 'migrations-'))
   cleanups.push(async () => rmSync(folder, { recursive: true }))
   const migrations = join(import.meta.dirname, '../../../../migrations')

@@ -61,7 +61,7 @@ export async function stopLogsInControlPlane(client: ClientBase, id: string): Pr
   })
 }
 
-/** Releases without this migration do not know the setting. */
+/** Releases without this migration do not support the setting. */
 const firstMigration = '0034_logs_database.sql'
 
 /** Records that all earlier lines were moved. */
@@ -105,7 +105,7 @@ async function copyState(source: ClientBase, target: ClientBase): Promise<void> 
   await target.query('update log_streams set indexed_seq = last_seq')
 }
 
-/** Takes the lock of the ingestor, until the connection ends. Returns false while a worker holds it. */
+/** Acquires the lock of the ingestor until the connection ends. Returns false while a worker holds it. */
 export async function tryIngestLock(client: ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ isLocked: boolean }>(
     `select pg_try_advisory_lock(hashtextextended('shoal:log-ingest', 0)) as "isLocked"`,

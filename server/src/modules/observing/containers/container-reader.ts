@@ -1,5 +1,5 @@
 import type { WorkerApp } from '../../../app.ts'
-import { retryUnlessFinished } from './ending.ts'
+import { restartUnlessFinished } from './ending.ts'
 import type { HeadLookup } from '../sources/known-heads.ts'
 import { readContainers, type ContainersReading } from './observe-containers.ts'
 import type { ContainerRow } from '../observe-store.ts'
@@ -24,7 +24,7 @@ export function createContainerReader(
     const endedAtMs = row.since.getTime()
     if (finishedAtMs.get(key) === endedAtMs) return true
     const workload = workloadIdOf(row.squidId, row.generation)
-    const isDone = await retryUnlessFinished(runtime, { ...row, workload }, () => hasNewBlocks(row))
+    const isDone = await restartUnlessFinished(runtime, { ...row, workload }, () => hasNewBlocks(row))
     if (isDone) finishedAtMs.set(key, endedAtMs)
     return isDone
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { endingOf, retryUnlessFinished } from './ending.ts'
+import { endingOf, restartUnlessFinished } from './ending.ts'
 
 const sdk = (msg: string) => JSON.stringify({ level: 2, ns: 'sqd:processor', msg })
 const openRange = sdk('processing blocks from 0')
@@ -33,7 +33,7 @@ describe('a processor that ended with exit code 0 is restarted unless it has fin
       tail: async () => lines,
       retry: async (_: string, __: string, reason: string) => void retryReasons.push(reason),
     }
-    const isDone = await retryUnlessFinished(
+    const isDone = await restartUnlessFinished(
       runtime,
       { workload: '1.1', container: 'eth', crashesInARow },
       () => hasNewBlocks,

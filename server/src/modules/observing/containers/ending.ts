@@ -36,7 +36,7 @@ export function endingOf(lines: readonly string[]): Ending {
  * left to do.
  * `hasNewBlocks` returns whether its chain is known to have blocks that the processor has not processed.
  */
-export async function retryUnlessFinished(
+export async function restartUnlessFinished(
   runtime: Pick<Runtime, 'tail' | 'retry'>,
   { workload, container, crashesInARow }: { workload: string; container: string; crashesInARow: number },
   hasNewBlocks: () => boolean,

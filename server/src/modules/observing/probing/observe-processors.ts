@@ -96,7 +96,7 @@ export function nextRow(
   }
 }
 
-/** If the clock of the host was set back, shifts the times of the row back by as much, so that none is in the future. */
+/** If the clock of the host was set back, shifts the times of the row back by the same amount, so that none is in the future. */
 function withoutFutureTimes(row: ProcessorRow, now: Date): ProcessorRow {
   const aheadMs = row.scrapedAt.getTime() - now.getTime()
   if (aheadMs <= 0) return row

@@ -38,7 +38,7 @@ test('rounds that are shorter than the interval probe a part of the programs eac
   })
 })
 
-test('the turn of each version comes up again when the number of versions changes', () => {
+test('every version is probed again after the number of versions has changed', () => {
   const nextTurn = createTurns(options)
   const seen = new Set<number>()
   for (const count of [10_000, 9_000, 10_000, 2_000]) {

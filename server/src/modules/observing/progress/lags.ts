@@ -1,7 +1,7 @@
 import type { Processor } from '@shoal/contract'
 import type { Db } from '../../../db/database.ts'
 import { lagOf } from './lag.ts'
-import { selectContainers, selectProcessors } from './parts-store.ts'
+import { selectContainers, selectProcessors } from './details-store.ts'
 
 /** The lag of one processor. `container` is the processor's name. */
 export type ObservedLag = { squidId: number; container: string } & NonNullable<Processor['lag']>

@@ -3,7 +3,7 @@ import { minutes } from '../../../clock.ts'
 import type { ObservedHead } from './freshness.ts'
 import { lagOf } from './lag.ts'
 import { processorStatus } from './processor-status.ts'
-import type { ObservedContainer, ObservedProcessor } from './parts-store.ts'
+import type { ObservedContainer, ObservedProcessor } from './details-store.ts'
 import { observedContainer, observedProcessor } from '../testing/observed.ts'
 
 const now = Date.parse('2026-01-15T12:00:00Z')

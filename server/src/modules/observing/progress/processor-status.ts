@@ -1,7 +1,7 @@
 import type { Processor } from '@shoal/contract'
 import { isoTime, minutes } from '../../../clock.ts'
 import { claimsCaughtUp, freshHead, headMovedAt, isFarBehind } from './freshness.ts'
-import type { ObservedContainer, ObservedProcessor } from './parts-store.ts'
+import type { ObservedContainer, ObservedProcessor } from './details-store.ts'
 import { silenceOf, type Silence } from './silence.ts'
 
 /** A processor that makes no progress for this long although its chain grows, or does not respond for this long, is stuck. */

@@ -5,11 +5,13 @@ import { frozenAfterMs, type ObservedHead } from './freshness.ts'
 export type SourceSigns = {
   /** When the processor's metrics were last scraped successfully. */
   scrapedAtMs: number
+  /** Since when the processor's metrics have not responded; null if they respond. */
   unansweredSinceMs: number | null
   /** When the processor's RPC node last responded, accurate to ten seconds; null if its metrics do not count requests. */
   answeredAtMs: number | null
   /** The usual interval between responses of the node. */
   responseRate: BlockRate
+  /** When the head last moved according to the processor's metrics. */
   headMovedAtMs: number | null
   headRate: BlockRate
   /** Null if no gateway has ever polled the chain. */
@@ -22,7 +24,7 @@ export type Silence = { sinceMs: number; sign: 'metrics' | 'requests' | 'nodes' 
 /** The SDK polls the head every 5 to 20 seconds, unless a squid sets another interval. */
 const minSilenceMs = 40_000
 /** A node that is polled rarely is silent after this many times its usual interval. */
-const frozenFactor = 3
+const silenceFactor = 3
 /** With fewer responses, the usual interval is not reliable. */
 const minResponses = 4
 
@@ -35,7 +37,12 @@ export function silenceOf(signs: SourceSigns, nowMs: number): Silence | null {
   if (unansweredSinceMs !== null) return silenceSince(unansweredSinceMs, 'metrics', nowMs, minSilenceMs)
   const countsResponses = answeredAtMs !== null && responseRate.moves >= minResponses
   const nodeSilence = countsResponses
-    ? silenceSince(answeredAtMs, 'requests', scrapedAtMs, Math.max(minSilenceMs, responseRate.msPerMove * frozenFactor))
+    ? silenceSince(
+        answeredAtMs,
+        'requests',
+        scrapedAtMs,
+        Math.max(minSilenceMs, responseRate.msPerMove * silenceFactor),
+      )
     : null
   // Checked even if the processor's requests succeed, since the gateway may respond from its cache.
   const chainSilence = head && silenceSince(head.observedAtMs, 'nodes', scrapedAtMs, minSilenceMs)

@@ -1,5 +1,5 @@
 import { minutes } from '../../../clock.ts'
-import type { ObservedApi } from '../progress/parts-store.ts'
+import type { ObservedApi } from '../progress/details-store.ts'
 import type { Problem, RuleOf } from './rule.ts'
 
 const apiDown: RuleOf<'api'> = {

@@ -7,7 +7,7 @@ import {
   isFarBehind,
   lateBlocks,
 } from '../progress/freshness.ts'
-import type { ObservedContainer, ObservedProcessor } from '../progress/parts-store.ts'
+import type { ObservedContainer, ObservedProcessor } from '../progress/details-store.ts'
 import {
   isOfCurrentRun,
   readableTime,

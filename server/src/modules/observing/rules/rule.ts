@@ -1,6 +1,6 @@
 import type { AlertEvent, AlertKind, OrgStatus, Squid } from '@shoal/contract'
 import type { SquidRow } from '../../versions/index.ts'
-import type { ObservedApi, ObservedContainer, ObservedDatabase, ObservedProcessor } from '../progress/parts-store.ts'
+import type { ObservedApi, ObservedContainer, ObservedDatabase, ObservedProcessor } from '../progress/details-store.ts'
 
 /** A problem that the `find` of a rule returns. */
 export type Problem = Pick<AlertEvent, 'severity' | 'container' | 'label' | 'reason'> & {

@@ -1,6 +1,6 @@
 import { failedDeployLabel } from '@shoal/contract'
 import { minutes } from '../../../clock.ts'
-import { diskUsage } from '../../databases/index.ts'
+import { classifyDiskUsage } from '../../databases/index.ts'
 import type { AlertFacts, RuleOf } from './rule.ts'
 
 /** Vacuuming changes the usage by a few per cent, so an open alert ends only below this share. */
@@ -12,7 +12,7 @@ const lowSpace: RuleOf<'database'> = {
   clearMs: minutes(1),
   isWarning: true,
   find: ({ database: { usedBytes, totalBytes } }) => {
-    const usage = diskUsage(usedBytes, totalBytes)
+    const usage = classifyDiskUsage(usedBytes, totalBytes)
     const isLow = usage === 'WARNING' || usage === 'CRITICAL'
     if (usedBytes === null || !(isLow || usedBytes >= totalBytes * clearSpaceShare)) return []
     const share = Math.floor((usedBytes / totalBytes) * 100)

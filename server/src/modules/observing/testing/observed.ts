@@ -1,5 +1,5 @@
 import { unknownBlockRate } from '../../chains/index.ts'
-import type { ObservedContainer, ObservedProcessor } from '../progress/parts-store.ts'
+import type { ObservedContainer, ObservedProcessor } from '../progress/details-store.ts'
 
 /** A container that is running and has never ended, except for `change`. */
 export const observedContainer = (change: Partial<ObservedContainer>): ObservedContainer => ({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { minutes } from '../../../clock.ts'
 import { alertsOf } from './present-alerts.ts'
-import type { ObservedContainer, ObservedProcessor } from '../../observing/progress/parts-store.ts'
+import type { ObservedContainer, ObservedProcessor } from '../../observing/progress/details-store.ts'
 import { observedContainer, observedProcessor } from '../../observing/testing/observed.ts'
 
 const now = Date.parse('2026-01-15T12:00:00Z')

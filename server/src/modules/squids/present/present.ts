@@ -2,15 +2,15 @@ import type { Squid, SquidSummary } from '@shoal/contract'
 import { isoTime, minutes } from '../../../clock.ts'
 import type { Config } from '../../../config/config.ts'
 import { isApi, isHasura } from '../../containers.ts'
-import { type SquidConnection, diskUsage } from '../../databases/index.ts'
-import { type AlertFacts, lagOf, processorStatus, type VersionParts } from '../../observing/index.ts'
+import { type SquidConnection, classifyDiskUsage } from '../../databases/index.ts'
+import { type AlertFacts, lagOf, processorStatus, type VersionDetails } from '../../observing/index.ts'
 import { alertsOf } from './present-alerts.ts'
 import type { PresentedRow, SummaryRow } from './present-store.ts'
 import { squidStatusOf } from '../status.ts'
 import { apiUrls, consoleUrl, hasuraUrls, metricsUrl, type UrlParts } from '../urls.ts'
 
 /** The facts about a version that a list shows. Observations are those of the serving generation. */
-export type SummaryFacts = VersionParts & {
+export type SummaryFacts = VersionDetails & {
   squid: SummaryRow
   org: { id: number; code: string; name: string | null }
   /** Connections to its database that this caller may use. */
@@ -122,13 +122,13 @@ function presentApi(config: Config, facts: SummaryFacts, nowMs: number): SquidSu
   }
 }
 
-const statusOf = (replicas: VersionParts['apis']) =>
+const statusOf = (replicas: VersionDetails['apis']) =>
   replicas.some((row) => row.isAvailable) ? ('AVAILABLE' as const) : ('NOT_AVAILABLE' as const)
 
 /** Returns `isStarting` if all programs of this kind started recently, none has crashed, and none responds yet. */
 function startingOf(
   { squid, containers }: SummaryFacts,
-  replicas: VersionParts['apis'],
+  replicas: VersionDetails['apis'],
   isOfKind: typeof isApi,
   nowMs: number,
 ): { isStarting?: true } {
@@ -163,7 +163,7 @@ function presentHasura(
   }
 }
 
-function reasonOf(squid: SummaryRow, replicas: VersionParts['apis']): string {
+function reasonOf(squid: SummaryRow, replicas: VersionDetails['apis']): string {
   if (squid.desiredState === 'hibernated') return 'It is hibernated. Restart it to start its programs.'
   return replicas.find((row) => row.reason !== null)?.reason ?? 'It is starting.'
 }
@@ -205,8 +205,8 @@ function presentProcessors(
   })
 }
 
-const presentDisk = ({ usedBytes, totalBytes }: NonNullable<VersionParts['database']>) => ({
-  usageStatus: diskUsage(usedBytes, totalBytes),
+const presentDisk = ({ usedBytes, totalBytes }: NonNullable<VersionDetails['database']>) => ({
+  usageStatus: classifyDiskUsage(usedBytes, totalBytes),
   usedBytes: usedBytes ?? 0,
   totalBytes,
 })

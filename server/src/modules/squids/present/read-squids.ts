@@ -5,7 +5,7 @@ import { listSecretNames } from '../../secrets/index.ts'
 import { readerConnection } from '../../databases/index.ts'
 import { presentSquid, presentSummary, type SquidFacts } from './present.ts'
 import { listSummaryRows, type PresentedRow } from './present-store.ts'
-import { readParts } from '../../observing/index.ts'
+import { readVersionDetails } from '../../observing/index.ts'
 
 export type SquidWithOrg = { squid: PresentedRow; org: SquidFacts['org'] }
 
@@ -44,15 +44,15 @@ const mayConnect = (org: OrgScope, squid: PresentedRow): boolean =>
  */
 export async function presentSummaries(app: App, org: SquidFacts['org'], ids?: number[]): Promise<SquidSummary[]> {
   const selector = { orgId: org.id, ids }
-  const [rows, partsOf] = await Promise.all([listSummaryRows(app.db, selector), readParts(app.db, selector)])
+  const [rows, detailsOf] = await Promise.all([listSummaryRows(app.db, selector), readVersionDetails(app.db, selector)])
   const nowMs = app.clock.now().getTime()
-  return rows.map((squid) => presentSummary(app.config, { squid, org, connections: [], ...partsOf(squid.id) }, nowMs))
+  return rows.map((squid) => presentSummary(app.config, { squid, org, connections: [], ...detailsOf(squid.id) }, nowMs))
 }
 
 async function readFacts(app: App, squids: SquidWithOrg[]): Promise<(squid: SquidWithOrg) => SquidFacts> {
   const orgIds = [...new Set(squids.map(({ org }) => org.id))]
-  const [partsOf, secrets] = await Promise.all([
-    readParts(app.db, { squidIds: squids.map(({ squid }) => squid.id) }),
+  const [detailsOf, secrets] = await Promise.all([
+    readVersionDetails(app.db, { squidIds: squids.map(({ squid }) => squid.id) }),
     Promise.all(orgIds.map((id) => listSecretNames(app, id))),
   ])
   const secretsOf = new Map(
@@ -62,7 +62,7 @@ async function readFacts(app: App, squids: SquidWithOrg[]): Promise<(squid: Squi
     squid,
     org,
     connections: [],
-    ...partsOf(squid.id),
+    ...detailsOf(squid.id),
     secrets: secretsOf.get(org.id) ?? new Map(),
   })
 }

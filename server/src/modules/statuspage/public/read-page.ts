@@ -1,7 +1,7 @@
 import { statusPageLimits, type IncidentImpact, type IncidentState } from '@shoal/contract'
 import type { App } from '../../../app.ts'
 import { dayOf, days, isoTime, minutes } from '../../../clock.ts'
-import { lagOf, readParts, type VersionParts } from '../../observing/index.ts'
+import { lagOf, readVersionDetails, type VersionDetails } from '../../observing/index.ts'
 import { listIncidents, type IncidentWithUpdates } from '../incident-store.ts'
 import {
   addUp,
@@ -82,29 +82,29 @@ export async function readPage(
   const nowMs = clock.now().getTime()
   const pageTags = await selectPageTags(db, orgId)
   const firstMs = Date.parse(dayOf(nowMs)) - days(statusPageLimits.days)
-  const [measured, parts, incidents] = await Promise.all([
+  const [measured, detailsOf, incidents] = await Promise.all([
     selectDays(
       db,
       pageTags.map(({ id }) => id),
       dayOf(firstMs),
     ),
-    readParts(db, { squidIds: pageTags.flatMap(({ squidId }) => squidId ?? []) }),
+    readVersionDetails(db, { squidIds: pageTags.flatMap(({ squidId }) => squidId ?? []) }),
     listIncidents(db, orgId, new Date(firstMs)),
   ])
   const shown = incidents.filter((incident) => isShown(incident, pageTags))
   const open = shown.filter(({ resolvedAt }) => resolvedAt === null)
   const byTag = Map.groupBy(measured, ({ tagId }) => tagId)
   const tags = pageTags.map((tag): PublicTag => {
-    const tagParts = tag.squidId === null ? null : parts(tag.squidId)
+    const details = tag.squidId === null ? null : detailsOf(tag.squidId)
     const tagDays = byTag.get(tag.id) ?? []
     return {
       name: tag.name,
       status: statusOfTag(
         tag,
-        tagParts,
+        details,
         open.filter((incident) => affects(incident, tag)).map(({ impact }) => impact),
       ),
-      freshness: tagParts && tag.desiredState === 'running' ? freshnessOf(tagParts, nowMs) : null,
+      freshness: details && tag.desiredState === 'running' ? freshnessOf(details, nowMs) : null,
       ...availabilityOfTag(tagDays, firstMs),
       measuredSince: dayOf(tag.addedAtMs),
     }
@@ -142,7 +142,7 @@ function availabilityOfTag(measured: MeasuredDay[], firstMs: number) {
   }
 }
 
-function freshnessOf({ processors }: VersionParts, nowMs: number): Freshness | null {
+function freshnessOf({ processors }: VersionDetails, nowMs: number): Freshness | null {
   const lags = processors
     .filter(({ scrapedAtMs }) => nowMs - scrapedAtMs <= maxScrapeAgeMs)
     .flatMap((processor) => {

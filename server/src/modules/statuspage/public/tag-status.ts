@@ -1,5 +1,5 @@
 import type { IncidentImpact } from '@shoal/contract'
-import type { VersionParts } from '../../observing/index.ts'
+import type { VersionDetails } from '../../observing/index.ts'
 import type { PageTag } from './page-data-store.ts'
 
 export type TagStatus = 'operational' | 'degraded' | 'outage' | 'hibernated' | 'unknown'
@@ -8,19 +8,19 @@ export type TagStatus = 'operational' | 'degraded' | 'outage' | 'hibernated' | '
  * Returns the current status of a tag: from the probes of its apis, or its containers if it has no api, and from its open
  * incidents.
  */
-export function statusOfTag(tag: PageTag, parts: VersionParts | null, openImpacts: IncidentImpact[]): TagStatus {
+export function statusOfTag(tag: PageTag, details: VersionDetails | null, openImpacts: IncidentImpact[]): TagStatus {
   if (openImpacts.includes('OUTAGE')) return 'outage'
-  const observed = observedStatus(tag, parts)
+  const observed = observedStatus(tag, details)
   return openImpacts.length > 0 && observed !== 'outage' ? 'degraded' : observed
 }
 
-function observedStatus({ desiredState, apiReplicas }: PageTag, parts: VersionParts | null): TagStatus {
+function observedStatus({ desiredState, apiReplicas }: PageTag, details: VersionDetails | null): TagStatus {
   if (desiredState === 'hibernated') return 'hibernated'
-  if (!parts || desiredState !== 'running') return 'unknown'
+  if (!details || desiredState !== 'running') return 'unknown'
   const healthy =
     apiReplicas === 0
-      ? parts.containers.map(({ state }) => state === 'running' || state === 'finished')
-      : parts.apis.map(({ isAvailable }) => isAvailable)
+      ? details.containers.map(({ state }) => state === 'running' || state === 'finished')
+      : details.apis.map(({ isAvailable }) => isAvailable)
   if (healthy.length === 0) return 'unknown'
   if (healthy.every(Boolean)) return 'operational'
   return healthy.some(Boolean) ? 'degraded' : 'outage'

@@ -65,8 +65,8 @@ export type ObservedDatabase = {
   totalBytes: number
 }
 
-/** The rows of `VersionParts` for all selected versions. */
-export type PartRows = {
+/** The rows of `VersionDetails` for all selected versions. */
+export type DetailRows = {
   tags: { squidId: number; tag: string }[]
   databases: ObservedDatabase[]
   containers: ObservedContainer[]
@@ -90,11 +90,11 @@ function matchesSelector(selector: SquidSelector): SQL {
 }
 
 /** Reads the tags, databases and observations of versions. Observations are those of the serving generation. */
-export async function selectParts(db: Db, selector: SquidSelector): Promise<PartRows> {
+export async function selectDetails(db: Db, selector: SquidSelector): Promise<DetailRows> {
   const condition = matchesSelector(selector)
   const list = async <R extends Record<string, unknown>>(query: SQL) => (await db.execute<R>(query)).rows
   const [tags, databases, containers, processors, apis] = await Promise.all([
-    list<PartRows['tags'][number]>(
+    list<DetailRows['tags'][number]>(
       sql`select squid_id as "squidId", tag from squid_tags t join squids s on s.id = t.squid_id where ${condition} order by tag`,
     ),
     list<ObservedDatabase>(sql`
