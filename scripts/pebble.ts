@@ -62,7 +62,7 @@ const pebbleConfig = (
   })
 
 export type Pebble = {
-  /** The ports to which it connects to verify names: those of the tested installation. */
+  /** The ports of the tested installation, to which Pebble connects to verify names. */
   httpPort: number
   tlsPort: number
   /** The SHOAL_ACME_* settings. */

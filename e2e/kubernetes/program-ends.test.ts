@@ -1,7 +1,15 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { ENDINGS, FILES, HIDDEN, PROGRAM, WRAPPERS, type Wrapper, isTested } from '@shoal/runtime/driver-suite-ends'
+import {
+  ENDINGS,
+  FILES,
+  SHELL_HIDING_ENDING,
+  PROGRAM,
+  WRAPPERS,
+  type Wrapper,
+  isTested,
+} from '@shoal/runtime/driver-suite-ends'
 import { beforeAll, describe, test } from 'vitest'
 import { makeBareSquid } from '../support/bare-squid.ts'
 import { buildImage, openImageBuilder } from '../support/image-builder.ts'
@@ -61,10 +69,13 @@ describe.skipIf(!isPossible)('a program in a pod', () => {
 
   test('that ran out of memory is started again, although its shell ended with 0', { timeout: 300_000 }, async () => {
     const { runtime, until, observe } = await openDriver()
-    await runtime.apply(workload([program('processor', HIDDEN.command, 'out of memory')], { image }))
-    await until('processor', HIDDEN.expected)
+    await runtime.apply(workload([program('processor', SHELL_HIDING_ENDING.command, 'out of memory')], { image }))
+    await until('processor', SHELL_HIDING_ENDING.expected)
     const ordinal = (await observe('processor'))?.lastRun?.ordinal ?? NaN
-    await until('processor', { ...HIDDEN.expected, lastRun: { ...HIDDEN.expected.lastRun, ordinal: ordinal + 1 } })
+    await until('processor', {
+      ...SHELL_HIDING_ENDING.expected,
+      lastRun: { ...SHELL_HIDING_ENDING.expected.lastRun, ordinal: ordinal + 1 },
+    })
   })
 
   test('continues after an out-of-memory kill of a child, which does not change how its end is reported', async () => {

@@ -71,7 +71,7 @@ export const ENDINGS: { ends: string; killSignal?: NodeJS.Signals; expected: Exp
 ]
 
 /** A shell that hides how its child ended. */
-export const HIDDEN = {
+export const SHELL_HIDING_ENDING = {
   command: ['sh', '-c', 'node main.cjs; exit 0'],
   expected: ENDINGS.find(({ ends }) => ends === 'out of memory')?.expected ?? DONE,
 }

@@ -21,8 +21,8 @@ import { commandsOf, managerEnvironment } from './manager-commands.ts'
 import { buildCommandOf, cacheKeyOf } from './plan-decisions.ts'
 
 /**
- * A sealed app with its production dependencies, on the same disk as the images. `bytes`: its size. `dependencyKey`: equal for builds
- * of the tenant with the same dependencies; null if the dependencies cannot be cached.
+ * A sealed app (read-only and owned by the server) with its production dependencies, on the same disk as the images. `bytes`: its size.
+ * `dependencyKey`: equal for builds of the tenant with the same dependencies; null if the dependencies cannot be cached.
  */
 export type BuiltApp = { app: string; bytes: number; dependencyKey: string | null }
 

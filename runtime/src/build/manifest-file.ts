@@ -8,8 +8,8 @@ const MAX_TEXT_BYTES = 1024 * 1024
 const MAX_JSON_DEPTH = 500
 
 /**
- * Finds the manifest that the user's `-m` argument names: a path in the tree, or a path on the user's machine, of which the longest
- * suffix that exists in the tree is used.
+ * Finds the manifest that the user's `-m` argument names: a path in the tree, or a path on the user's machine. In the second case, the
+ * longest suffix of the path that exists in the tree is used.
  * @throws BuildFailure REQUIRED_SOURCE_FILE_MISSED, which names the file
  */
 export async function findManifest(root: string, manifestPath: string): Promise<{ path: string; raw: string }> {

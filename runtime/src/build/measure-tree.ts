@@ -2,7 +2,7 @@ import { lstatSync, readdirSync } from 'node:fs'
 
 /**
  * Returns the bytes that a folder uses on the disk: the blocks of its files and folders, and of each file with several links once.
- * Files without blocks count with their size, since some file systems store small files elsewhere.
+ * A file without blocks counts as its size, since some file systems store small files elsewhere.
  */
 export function measureTree(root: string): number {
   const counted = new Set<string>()

@@ -31,7 +31,7 @@ export type PushTarget = {
   onOmitted: (sentence: string) => void
 }
 
-/** `digest`: that of the manifest. `uploadedBytes`: 0 if the registry already had the config and all layers. */
+/** `digest`: the digest of the manifest. `uploadedBytes`: 0 if the registry already had the config and all layers. */
 export type PushedImage = { digest: string; uploadedBytes: number }
 
 /** Settings of package managers, which may contain passwords of package registries. Programs do not need them. */

@@ -9,7 +9,7 @@ import type { Builder } from '../builder.ts'
 import { type RegistrySettings, openImageRegistry } from './image-registry.ts'
 import { type RegistryBuilderOptions, createRegistryBuilder } from './registry-builder.ts'
 import { MEDIA_TYPES } from './registry/blob.ts'
-import { type Interference, type Relay, startRelay } from './registry/registry-harness.ts'
+import { type ChooseFault, type Relay, startRelay } from './registry/registry-harness.ts'
 import { pushStoredImages, storedImages } from './stored-images.ts'
 
 // On a loaded machine, programs start slowly.
@@ -36,9 +36,9 @@ let count = 0
 /** Opens a builder whose requests to the registry are counted, and whose images have their own path in the registry. */
 async function open(
   { names = 'in registry', ...changes }: Partial<RegistrySettings & Pick<RegistryBuilderOptions, 'names'>> = {},
-  interfere?: Interference,
+  chooseFault?: ChooseFault,
 ): Promise<Opened> {
-  const relay = await startRelay(registry.host, interfere)
+  const relay = await startRelay(registry.host, chooseFault)
   onTestFinished(() => relay.stop())
   const messages: string[] = []
   const name = `squids-${(count += 1)}`

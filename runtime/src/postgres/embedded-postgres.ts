@@ -175,7 +175,7 @@ export async function restartEmbeddedPostgres(
 
 /** Settings that limit what tenants can write to the disk outside their databases. */
 const tenantSettings = {
-  // Omits errors and warnings, of which tenants can cause any number.
+  // Omits errors and warnings, since tenants can cause any number of them.
   log_min_messages: 'log',
   // 512 MB of notifications that no session has read yet; the default is 8 GB.
   max_notify_queue_pages: '65536',

@@ -116,7 +116,7 @@ async function openRemoteDirectory(stateDir: string): Promise<RemoteDirectory> {
 type ImageParts = {
   /** Texts of files next to the program, by name. */
   files?: Record<string, string>
-  /** Folder of Node. Default: that of the test's Node, without `sqd`, `npm` and `npx`. */
+  /** Folder of Node. Default: the folder of the Node that runs the test, without `sqd`, `npm` and `npx`. */
   toolchain?: { binDir: string; nodeBinDir: string }
 }
 

@@ -8,7 +8,7 @@ import {
   DONE,
   ENDINGS,
   FILES,
-  HIDDEN,
+  SHELL_HIDING_ENDING,
   KILLED,
   PROGRAM,
   WRAPPERS,
@@ -115,8 +115,8 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
   })
 
   test('an out-of-memory kill that a shell hides is reported', async () => {
-    await apply('out of memory', HIDDEN.command)
-    await until(async () => expect(await observe()).toMatchObject(HIDDEN.expected))
+    await apply('out of memory', SHELL_HIDING_ENDING.command)
+    await until(async () => expect(await observe()).toMatchObject(SHELL_HIDING_ENDING.expected))
   })
 
   test.each(['sqd process', 'npm run', 'npx'] as const)(

@@ -100,7 +100,7 @@ test('a sealed environment cannot be moved to another workload', () => {
   expect(files.problems()).toHaveLength(1)
 })
 
-test('a workload whose key was dropped while no server ran is removed with a warning, and can be applied again', async () => {
+test('a workload whose key was removed while no server ran is removed with a warning, and can be applied again', async () => {
   const { sealer, state } = makeSealer()
   const harness = await openProcessHarness({ sandbox: 'none', limits: 'none' }, { sealer })
   try {

@@ -64,7 +64,7 @@ export class WorkloadFiles {
     if (this.#unopened === 0) return []
     const versions = this.#unopened === 1 ? '1 running version' : `${this.#unopened} running versions`
     return [
-      `The environments of ${versions} were sealed with a key that was dropped. Their programs are started again.`,
+      `The environments of ${versions} were sealed with a key that this server no longer has. Their programs are started again.`,
     ]
   }
 
@@ -83,7 +83,7 @@ export class WorkloadFiles {
   }
 
   /**
-   * Reads a workload; null when there is none, or its environments cannot be opened because their key was dropped. The caller then
+   * Reads a workload; null when there is none, or its environments cannot be opened because the server no longer has their key. The caller then
    * removes the workload, and the reconcile loop of the server applies it again. Seals the file again if it is not sealed with the
    * current key, or is from an earlier release.
    */

@@ -10,7 +10,7 @@ import type { Credentials } from './credentials.ts'
 import { parseRegistry } from './registry-address.ts'
 import { RegistryClient } from './registry-client.ts'
 import { RegistryError } from './registry-error.ts'
-import { type Fault, type Interference, startRelay } from './registry-harness.ts'
+import { type Fault, type ChooseFault, startRelay } from './registry-harness.ts'
 
 const { signal } = new AbortController()
 
@@ -56,8 +56,8 @@ describe.skipIf(!hasRegistry)('with a registry without authentication', () => {
   })
   afterAll(() => registry?.stop())
 
-  async function relayed(interfere: Interference) {
-    const relay = await startRelay(registry.host, interfere)
+  async function relayed(chooseFault: ChooseFault) {
+    const relay = await startRelay(registry.host, chooseFault)
     onTestFinished(() => relay.stop())
     return { relay, client: clientOf(relay.host) }
   }

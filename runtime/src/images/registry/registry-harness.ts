@@ -15,16 +15,16 @@ export type Relay = {
 /** The relay responds to a request itself, or cuts the connection after this many bytes of the body. */
 export type Fault = { status: number } | { cutAfter: number }
 /** Returns the fault of a request; null: the relay forwards it. */
-export type Interference = (method: string, path: string) => Fault | null
+export type ChooseFault = (method: string, path: string) => Fault | null
 
-/** Starts an HTTP server that forwards requests to a registry, counts their bytes, and fails those that `interfere` selects. */
-export async function startRelay(registryHost: string, interfere: Interference = () => null): Promise<Relay> {
+/** Starts an HTTP server that forwards requests to a registry, counts their bytes, and fails those that `chooseFault` selects. */
+export async function startRelay(registryHost: string, chooseFault: ChooseFault = () => null): Promise<Relay> {
   const requests: Relay['requests'] = []
   const server: Server = createServer((incoming, outgoing) => {
     const { method = '', url = '', headers } = incoming
     const entry = { method, path: url, bytes: 0 }
     requests.push(entry)
-    const fault = interfere(method, url)
+    const fault = chooseFault(method, url)
     const [hostname = '', port = ''] = registryHost.split(':')
     if (fault !== null && 'status' in fault) {
       incoming.resume()

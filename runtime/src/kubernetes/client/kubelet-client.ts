@@ -16,7 +16,7 @@ export class KubeletClient {
   readonly #ca: Buffer | null
   readonly #agent = new https.Agent({ keepAlive: true, maxSockets: 1 })
 
-  /** `caFile`: the certificate authority of the kubelets; null: that of the cluster. @throws if it cannot be read */
+  /** `caFile`: the certificate authority of the kubelets; null: they have the authority of the cluster. @throws if it cannot be read */
   constructor(config: KubeConfig, caFile: string | null) {
     this.#config = config
     this.#ca = caFile === null ? null : readFileSync(caFile)

@@ -33,7 +33,7 @@ export function diskFullAtEnd(
   return hasNoSpace ? { diskFullSince: record.diskFullSince ?? lastRun.endedAt } : {}
 }
 
-/** Describes how a run ended, as a sentence for users; null after a success. `changes`: those of `diskFullAtEnd`. */
+/** Describes how a run ended, as a sentence for users; null after a success. `changes`: the result of `diskFullAtEnd`. */
 export function endMessage(
   { hostContext }: ContainerContext,
   lastRun: RecordedEnd,

@@ -1,4 +1,4 @@
-/** A line of a file. `offset`: that of its first byte. `readAtMs`: when the collector read the line; null if unknown. */
+/** A line of a file. `offset`: the offset of its first byte in the file. `readAtMs`: when the collector read the line; null if unknown. */
 export type OtlpLine = { path: string; offset: number; text: string; readAtMs: number | null }
 
 type Value = { stringValue?: unknown; intValue?: unknown }
