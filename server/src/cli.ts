@@ -82,7 +82,7 @@ const commands: Record<string, Command> = {
     run: revokeCertificate,
     options: ['name'],
     optional: ['reason'],
-    summary: `revoke the certificate of a name that Shoal ordered, and order another with another key; --reason: ${revocationReasons.join(', ')} (default: keyCompromise)`,
+    summary: `revoke the certificate of a name that Shoal ordered, and order a certificate with a new key; --reason: ${revocationReasons.join(', ')} (default: keyCompromise)`,
   },
   'host release': {
     run: releaseHost,
@@ -186,7 +186,7 @@ async function main(): Promise<number> {
 }
 
 async function runDoctor(config: Config, isJson: boolean): Promise<{ text: string; exitCode: number }> {
-  // Only this command needs the parts that the checks use.
+  // Only this command needs the modules that the checks use.
   const { examine, formatReport } = await import('./doctor/doctor.ts')
   const report = await examine(config)
   return {

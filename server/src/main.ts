@@ -45,7 +45,7 @@ async function main(): Promise<void> {
 /** The timeout of the shutdown after a failure. */
 const maxShutdownMs = 15_000
 
-/** Reports the failure, and sets a timeout for the shutdown, which may hang because of the failed part. */
+/** Reports the failure, and sets a timeout for the shutdown, which may hang because of the failure. */
 function shutDownAfterFailure(error: unknown): never {
   process.stderr.write(`${describeError(error)}\n`)
   setTimeout(() => process.exit(1), maxShutdownMs).unref()
@@ -63,7 +63,7 @@ type StartedServer = {
 }
 
 /**
- * Starts all parts and adds them to the stack, which closes them in reverse order, even if a later part fails to start. Takes the
+ * Starts all components and adds them to the stack, which closes them in reverse order, even if a later one fails to start. Acquires the
  * lock of the data directory and opens the ports first.
  */
 async function start(

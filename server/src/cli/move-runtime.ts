@@ -4,7 +4,7 @@ import type { Command } from './command.ts'
 export const moveRuntimeCommand: Record<string, Command> = {
   'move-runtime': {
     runOnFiles: async (config, options) => {
-      // Only this command needs the parts that run programs of squids.
+      // Only this command needs the modules that run programs of squids.
       const { moveRuntime } = await import('../move/move-runtime.ts')
       return await moveRuntime(config, options)
     },

@@ -17,7 +17,7 @@ import { statusPageLimits } from '@shoal/contract'
 
 type Retention = { rows: string; keptDays: number; deleteBefore: (db: Db, at: Date) => Promise<number> }
 
-/** The kinds of rows that would otherwise accumulate. Logs and metrics have their own retention, which drops whole days. */
+/** The rows that would otherwise accumulate, and how long each kind is kept. Logs and metrics have their own retention, which drops whole days. */
 const listRetentions = ({ config }: Pick<App, 'config'>): Retention[] => [
   { rows: 'deployments', keptDays: config.SHOAL_DEPLOYMENT_DAYS, deleteBefore: deleteDeploymentsBefore },
   { rows: 'alerts', keptDays: config.SHOAL_ALERT_DAYS, deleteBefore: deleteEndedAlertsBefore },

@@ -6,7 +6,7 @@ export type PostgresProxy = {
   via: (url: string) => string
   /** Simulates a frozen host: accepts connections but forwards no data in either direction. */
   freeze: () => void
-  /** Forwards data again, including data received while frozen. */
+  /** Ends the simulated freeze: forwards data again, including the data received during it. */
   thaw: () => void
   /** Simulates a stopped Postgres: resets all connections and refuses new connections. */
   stop: () => Promise<void>

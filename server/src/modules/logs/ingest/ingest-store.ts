@@ -114,7 +114,7 @@ export async function replacePendingDrops(client: ClientBase, squidIds: number[]
   )
 }
 
-/** The kinds that are stored under another name, because release 0.1.0 does not support them; the column `is_of_org` marks them. */
+/** The kinds of limits that are stored under another name, because release 0.1.0 does not support them; the column `is_of_org` marks them. */
 const storedKinds: { [kind in LimitKind]?: LimitKind } = {
   orgBytesPerSecond: 'bytesPerSecond',
   orgLinesPerSecond: 'linesPerSecond',

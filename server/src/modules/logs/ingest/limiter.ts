@@ -4,7 +4,7 @@ import type { Config } from '../../../config/config.ts'
 import { createRateLimit, type RateLimit } from './rate-limit.ts'
 import { squidOf } from './workload.ts'
 
-/** The kinds that release 0.1.0 supports and that the database stores under their own names; see `isOfOrg` of `log_drops`. */
+/** The kinds of limits that release 0.1.0 supports and that the database stores under their own names; see `isOfOrg` of `log_drops`. */
 export const limitKinds = ['bytesPerSecond', 'linesPerSecond', 'bytesPerDay', 'orgBytesPerDay'] as const
 /** The limit that a version exceeded: its own, or one that all versions of its organization share. */
 export type LimitKind = (typeof limitKinds)[number] | 'orgBytesPerSecond' | 'orgLinesPerSecond'
