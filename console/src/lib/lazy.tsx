@@ -1,4 +1,4 @@
-import { Component, createElement, lazy, Suspense, type ComponentType, type ReactNode } from 'react'
+import { Component, createElement, lazy, Suspense, useState, type ComponentType, type ReactNode } from 'react'
 import { toast } from './toasts.ts'
 
 /** Whether the browser could not load code: the server does not respond, has a newer build, or a blocker removed the file. */
@@ -12,19 +12,40 @@ export const isMissingCode = (error: unknown): boolean =>
  */
 const failedMs = 1000
 
-/** Like `lazy` of React, but loads the code again when the part is rendered after a failure, which `lazy` never does. */
+/**
+ * Like `lazy` of React, but loads the code again when the part is rendered after a failure, which `lazy` never does. `preload` loads the
+ * code before the part is rendered. A part whose code has loaded renders without a placeholder, which React would show for at least
+ * 300 ms.
+ */
 // oxlint-disable-next-line typescript/no-explicit-any -- the constraint of React's own `lazy`
-export function lazyPart<C extends ComponentType<any>>(load: () => Promise<{ default: C }>): C {
+export function lazyPart<C extends ComponentType<any>>(
+  load: () => Promise<{ default: C }>,
+): C & { preload: () => Promise<void> } {
+  const loadPart = async () => {
+    const module = await load()
+    loaded = module.default
+    return module
+  }
   const makePart = () =>
     lazy(() =>
-      load().catch((error: unknown) => {
+      loadPart().catch((error: unknown) => {
         setTimeout(() => (Part = makePart()), failedMs)
         throw error
       }),
     )
+  let loaded: C | null = null
   let Part = makePart()
-  return ((props: object) => createElement(Part as unknown as ComponentType<object>, props)) as unknown as C
+  function LazyPart(props: object) {
+    // A mounted part keeps its component, and with it its state.
+    const [Shown] = useState(() => (loaded ?? Part) as unknown as ComponentType<object>)
+    return createElement(Shown, props)
+  }
+  // If the code cannot be loaded, rendering the part loads it again.
+  const preload = () => loadPart().then(noop, noop)
+  return Object.assign(LazyPart as unknown as C, { preload })
 }
+
+const noop = () => {}
 
 /** The time after which a part that failed is rendered again. */
 const retryMs = 10_000

@@ -4,14 +4,12 @@ import { ChartMarks, type ChartFrame } from './ChartMarks.tsx'
 import { accessibleValueAt, ChartPointer, type ChartCursor } from './ChartPointer.tsx'
 import { exactOf, summaryOf } from './chart-data.ts'
 import type { PlotInput } from './plot-options.ts'
-import { prefetch } from '../../ui/prefetch.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 
-const loadPlot = () => import('./Plot.tsx')
-const Plot = lazyPart(loadPlot)
+const Plot = lazyPart(() => import('./Plot.tsx'))
 
 /** Loads the code that draws charts, for pages that show one at the top. */
-export const prefetchPlot = (): void => prefetch(loadPlot)
+export const prefetchPlot = (): void => void Plot.preload()
 
 type Props = PlotInput & { title: string }
 

@@ -10,22 +10,19 @@ import { PaymentMethods } from './cards/PaymentMethods.tsx'
 import { DetailsForm } from './DetailsForm.tsx'
 import { PlanCard } from './PlanCard.tsx'
 import { prefetchSettings, pricesQuery, summaryQuery } from './queries.ts'
-import { prefetch as prefetchCode } from '../../ui/prefetch.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 
-const loadMonthCost = () => import('./MonthCost.tsx')
-const loadCalculator = () => import('./Calculator.tsx')
-const MonthCost = lazyPart(loadMonthCost)
+const MonthCost = lazyPart(() => import('./MonthCost.tsx'))
 const ExportCard = lazyPart(() => import('./ExportCard.tsx'))
-const Calculator = lazyPart(loadCalculator)
+const Calculator = lazyPart(() => import('./Calculator.tsx'))
 
 export const prefetch: Prefetch = ({ client, org }) => {
   if (org.limits.playground) return
   void client.prefetchQuery(summaryQuery(org.code))
   void client.prefetchQuery(pricesQuery)
   prefetchSettings(client, org)
-  prefetchCode(loadMonthCost)
-  prefetchCode(loadCalculator)
+  void MonthCost.preload()
+  void Calculator.preload()
 }
 
 /** The plan, payment methods, costs and cost calculator (spec 2.5, `/billing`). */

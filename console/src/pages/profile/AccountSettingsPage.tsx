@@ -14,16 +14,14 @@ import { Kbd } from '../../ui/Kbd.tsx'
 import { Switch } from '../../ui/Switch.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { PasswordForm } from './PasswordForm.tsx'
-import { prefetch as prefetchCode } from '../../ui/prefetch.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 
-const loadSessions = () => import('./Sessions.tsx')
-const Sessions = lazyPart(loadSessions)
+const Sessions = lazyPart(() => import('./Sessions.tsx'))
 
 export const prefetch: Prefetch = ({ client }) => {
   void client.prefetchQuery(q('user.listSessions', {}))
   void client.prefetchQuery(q('user.listApiTokens', {}))
-  prefetchCode(loadSessions)
+  void Sessions.preload()
 }
 
 /** The user's profile, password, shortcuts and sessions (spec 2.12, `/profile/settings`). */

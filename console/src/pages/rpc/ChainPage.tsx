@@ -20,17 +20,15 @@ import { Skeleton } from '../../ui/Skeleton.tsx'
 import { Upstreams } from './Upstreams.tsx'
 import { chainRecipes, webSocketUrlOf } from './chain-recipes.ts'
 import { chainQuery, prefetchToken, tokenQuery } from './queries.ts'
-import { prefetch as prefetchCode } from '../../ui/prefetch.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 
-const loadChart = () => import('./RequestsChart.tsx')
-const RequestsChart = lazyPart(loadChart)
+const RequestsChart = lazyPart(() => import('./RequestsChart.tsx'))
 
 export const prefetch: Prefetch<{ id: string }> = ({ client, org, params }) => {
   if (org.limits.playground) return
   void client.prefetchQuery(chainQuery(org.code, params.id))
   prefetchToken(client, org)
-  prefetchCode(loadChart)
+  void RequestsChart.preload()
 }
 
 /** The endpoint of one chain: its URLs, upstreams, requests and setup guide (spec 2.11, `/rpc/chains/{id}`). */

@@ -8,18 +8,15 @@ import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { emptyValue } from '../../lib/format.ts'
 import { EmailForm } from './EmailForm.tsx'
 import { NameForm } from './NameForm.tsx'
-import { prefetch } from '../../ui/prefetch.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 
-const loadDangerZone = () => import('./DangerZone.tsx')
-const loadMembers = () => import('./Members.tsx')
-const DangerZone = lazyPart(loadDangerZone)
-const Members = lazyPart(loadMembers)
+const DangerZone = lazyPart(() => import('./DangerZone.tsx'))
+const Members = lazyPart(() => import('./Members.tsx'))
 
 /** Loads the code of the lower half of the page. */
 export function prefetchLowerHalf(): void {
-  prefetch(loadMembers)
-  prefetch(loadDangerZone)
+  void Members.preload()
+  void DangerZone.preload()
 }
 
 /** The settings of an organization that is not a playground. */

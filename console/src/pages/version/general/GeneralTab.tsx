@@ -22,12 +22,12 @@ import { HibernationNotice } from './HibernationNotice.tsx'
 import { LastDeployment } from './LastDeployment.tsx'
 import { UrlList } from './UrlList.tsx'
 import { urlGroups } from './urls.ts'
-import { prefetch as prefetchCode } from '../../../ui/prefetch.ts'
 import { lazyPart } from '../../../lib/lazy.tsx'
 
 // The table is loaded lazily, because it is at the bottom, and its code is larger than that of the rest of the tab.
-const loadProcessorsTable = () => import('../ProcessorsTable.tsx')
-const ProcessorsTable = lazyPart(async () => ({ default: (await loadProcessorsTable()).ProcessorsTable }))
+const ProcessorsTable = lazyPart(async () => ({
+  default: (await import('../ProcessorsTable.tsx')).ProcessorsTable,
+}))
 
 export const prefetch: Prefetch<VersionPath> = (context) => {
   prefetchVersion(context, (squid) => {
@@ -37,7 +37,7 @@ export const prefetch: Prefetch<VersionPath> = (context) => {
   const { client, org, params } = context
   const reference = `${params.squidName}@${params.squidSlot}`
   if (!org.limits.playground) void client.prefetchQuery(squidCostQuery({ code: org.code, reference }))
-  prefetchCode(loadProcessorsTable)
+  void ProcessorsTable.preload()
 }
 
 /** The first tab of a version's page (spec 2.9). */
