@@ -77,7 +77,7 @@ export const sessions = pgTable(
     supportOrgId: bigId(),
     supportUntil: time(),
   },
-  (t) => [index('sessions_user').on(t.userId)],
+  (t) => [index('sessions_user').on(t.userId), index('sessions_expires').on(t.expiresAt)],
 )
 
 export const apiTokens = pgTable(

@@ -14,6 +14,7 @@ import {
   uniqueIndex,
 } from '../../db/columns.ts'
 import { enumChecks, oneRowCheck } from '../../db/checks.ts'
+import { sql } from '../../db/sql.ts'
 import { orgs } from '../orgs/index.ts'
 
 const dollars = () => numeric({ precision: 24, scale: 8 })
@@ -137,7 +138,12 @@ export const invoices = pgTable(
     totalUsd: dollars().notNull(),
     paidAt: time(),
   },
-  (t) => [uniqueIndex('invoices_org_month').on(t.orgId, t.month)],
+  (t) => [
+    uniqueIndex('invoices_org_month').on(t.orgId, t.month),
+    index('invoices_unpaid')
+      .on(t.orgId)
+      .where(sql`${t.paidAt} is null`),
+  ],
 )
 /** The customer on an invoice. */
 export type InvoiceCustomer = {

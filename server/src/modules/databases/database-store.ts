@@ -188,12 +188,12 @@ export async function dropDatabaseAndRoles(cluster: Database, name: string, role
   }
 }
 
-/** Returns the names of databases and roles that begin with `prefix`. */
+/** Returns the names of databases and roles that begin with `prefix`. Uses LIKE, for which Postgres searches the indexes on names. */
 export async function namesWithPrefix(cluster: Database, prefix: string): Promise<string[]> {
   const { rows } = await cluster.pool.query<{ name: string }>(
-    `select datname as name from pg_database where starts_with(datname, $1)
-     union select rolname from pg_roles where starts_with(rolname, $1)`,
-    [prefix],
+    `select datname as name from pg_database where datname like $1
+     union select rolname from pg_roles where rolname like $1`,
+    [`${prefix.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`],
   )
   return rows.map((row) => row.name)
 }

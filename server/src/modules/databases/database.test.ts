@@ -15,6 +15,7 @@ import {
 import { parseManifest } from '../manifest/manifest.ts'
 import { parsePlan, type SquidPlan } from '../manifest/plan.ts'
 import { shareConnections } from './connections.ts'
+import { namesWithPrefix } from './database-store.ts'
 import { createMissingDatabases } from './reconcile-databases.ts'
 import { deleteSquid, insertSquid } from '../versions/store.ts'
 
@@ -197,6 +198,19 @@ test('a sync that was interrupted after any statement can be repeated', async ()
     expect(await query(await readerConnection(t.app, id), 'select 1 as n')).toEqual([{ n: 1 }])
     if (isComplete) break
     expect(maxStatements).toBeLessThan(40)
+  }
+})
+
+test('names with a prefix begin with exactly its characters, none of which is a placeholder', async () => {
+  const roles = ['pre_fix_l1', 'pre_fix_l2', 'preXfix_l1', 'a_pre_fix_l1', 'pre%fix', 'preXXfix']
+  for (const role of roles) await t.app.database.pool.query(`create role "${role}"`)
+  try {
+    const found = async (prefix: string) => (await namesWithPrefix(t.app.database, prefix)).toSorted()
+    expect(await found('pre_fix_l')).toEqual(['pre_fix_l1', 'pre_fix_l2'])
+    expect(await found('pre%')).toEqual(['pre%fix'])
+    expect(await found('pre_fix\\')).toEqual([])
+  } finally {
+    for (const role of roles) await t.app.database.pool.query(`drop role "${role}"`)
   }
 })
 

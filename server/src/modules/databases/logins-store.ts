@@ -26,8 +26,10 @@ const closeTimeoutMs = 30_000
 
 /** Returns the name of a login role: `<owner>_l<id>`. `isLoginRole` checks whether a name has this form for this owner. */
 export const loginRoleName = (owner: string, id: number): string => `${owner}_l${id}`
-export const isLoginRole = (owner: string, name: string): boolean =>
-  name.startsWith(`${owner}_l`) && /^\d+$/.test(name.slice(owner.length + 2))
+export const isLoginRole = (owner: string, name: string): boolean => ownerOfLogin(name) === owner
+
+/** Returns the owner in the name of a login role; null for any other name. */
+export const ownerOfLogin = (name: string): string | null => /^(.*)_l\d+$/.exec(name)?.[1] ?? null
 
 /** Records a login, and returns its row with the generated id. */
 export async function insertLogin(db: Db, row: typeof squidLogins.$inferInsert): Promise<LoginRow> {

@@ -23,6 +23,7 @@ import {
   markClosed,
   mayCreateLogins,
   openLoginRole,
+  ownerOfLogin,
   replacePassword,
   selectLogins,
   selectOpenLogins,
@@ -117,12 +118,13 @@ async function roleChecks(
  */
 async function reconcile(app: App, { name: server, cluster }: DatabaseHost): Promise<void> {
   const roles = new Set(await namesWithPrefix(cluster, `${await installationPrefix(app.db)}_`))
+  const loginsByOwner = Map.groupBy(roles, (name) => ownerOfLogin(name) ?? '')
   const byVersion = Map.groupBy(await selectOpenLogins(app.db), ({ squidId }) => squidId)
   for (const { squidId, role, database } of await selectAllDatabases(app.db, server)) {
     const own = byVersion.get(squidId) ?? []
     const ownNames = new Set(own.map(({ id }) => loginRoleName(role, id)))
-    for (const name of roles)
-      if (isLoginRole(role, name) && !ownNames.has(name)) {
+    for (const name of loginsByOwner.get(role) ?? [])
+      if (!ownNames.has(name)) {
         await closeLoginRole(cluster, name)
         await dropLoginRole(cluster, database, name)
       }

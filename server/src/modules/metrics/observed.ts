@@ -2,18 +2,11 @@ import type { Db } from '../../db/database.ts'
 import { percentile } from './ingress/histogram.ts'
 import { selectHistograms } from './ingress/read-ingress-store.ts'
 import { selectNewest, type NewestSample } from './monitoring/current-store.ts'
-import { selectHours, selectProgress, type ObservedHour, type ProgressSample } from './observed-store.ts'
-import type { Range } from './range.ts'
 import { gapMs } from './sampling/sample.ts'
 
 /** Returns the newest sample of every container of these versions. Omits containers that were not observed in the last 45 s. */
 export function latestSamples(db: Db, squidIds: number[], now: Date): Promise<NewestSample[]> {
   return selectNewest(db, squidIds, now.getTime() - gapMs)
-}
-
-/** Returns the progress of a processor, one point per 15 seconds, oldest first. Omits times at which the processor did not respond. */
-export function processorHistory(db: Db, squidId: number, processor: string, range: Range): Promise<ProgressSample[]> {
-  return selectProgress(db, squidId, processor, range)
 }
 
 /**
@@ -33,9 +26,4 @@ export async function latencyPercentiles(
       return ms === null ? [] : [[squidId, { ms, requests: histogram.reduce((sum, n) => sum + n, 0) }]]
     }),
   )
-}
-
-/** Returns the observed usage of every container of these versions by hour (UTC), oldest first. Includes deleted versions. */
-export function observedHours(db: Db, squidIds: number[], range: Range): Promise<ObservedHour[]> {
-  return selectHours(db, squidIds, range)
 }

@@ -1,3 +1,4 @@
+import { oneRowCheck } from '../../db/checks.ts'
 import { bigId, doublePrecision, index, integer, pgTable, primaryKey, text, time } from '../../db/columns.ts'
 
 /** `at` is the start of the bucket in UTC. There is no foreign key, since rows outlive their version, for bills and history. */
@@ -104,6 +105,16 @@ export const sampledCounters = pgTable(
     run: text(),
   },
   (t) => [primaryKey({ name: 'sampled_counters_pkey', columns: [t.squidId, t.generation, t.container] })],
+)
+
+/** When the containers were last sampled. The counters have no index on their times, which would be written with every sample. */
+export const samplerState = pgTable(
+  'sampler_state',
+  {
+    id: integer().primaryKey().default(1),
+    sampledAt: time().notNull(),
+  },
+  (t) => [oneRowCheck('sampler_state', t.id)],
 )
 
 /**

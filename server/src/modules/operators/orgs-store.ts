@@ -32,8 +32,8 @@ export async function listOrgRows(
     select o.id, o.code, o.name, o.is_playground as "isPlayground", o.status, o.suspension_reason as "suspensionReason",
       (extract(epoch from o.suspended_at) * 1000)::float8 as "suspendedMs",
       (extract(epoch from o.created_at) * 1000)::float8 as "createdMs",
-      o.squids_limit as "squidsLimit", coalesce(s.squids, 0)::int as squids
-    from orgs o left join (select org_id, count(*) as squids from squids group by 1) as s on s.org_id = o.id
+      o.squids_limit as "squidsLimit", (select count(*)::int from squids where org_id = o.id) as squids
+    from orgs o
     where o.deleted_at is null and ${isFound} and ${isInState(state)}`)
   return rows.map(({ suspendedMs, createdMs, ...row }) => ({
     ...row,

@@ -58,6 +58,9 @@ export const orgs = pgTable(
   (t) => [
     uniqueIndex('orgs_code').on(t.code),
     index('orgs_pending_email').on(t.pendingEmailLinkHash),
+    index('orgs_deleted')
+      .on(t.id)
+      .where(sql`${t.deletedAt} is not null`),
     ...enumChecks('orgs', t),
   ],
 )

@@ -17,7 +17,7 @@ export type AlertSubject = {
 /** Reads all versions. The number of queries does not depend on the number of versions. */
 export async function readAlertSubjects(db: Db): Promise<AlertSubject[]> {
   const rows = await listAlertSubjectRows(db)
-  const detailsOf = await readVersionDetails(db, { squidIds: rows.map((row) => row.id) })
+  const detailsOf = await readVersionDetails(db, 'all')
   return rows.map((row) => {
     const { database, containers, processors: processorMetrics, apis, hasura } = detailsOf(row.id)
     return {

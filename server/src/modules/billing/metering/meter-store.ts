@@ -1,7 +1,7 @@
 // Reads tables of other modules: container_states, orgs, rpc_usage, squid_databases, squids. The meter reads programs, databases and RPC requests.
 
 import { monthOf } from '../../../clock.ts'
-import { and, eq, gt, gte, lt, sql } from '../../../db/sql.ts'
+import { and, eq, gt, gte, lt, sql, type SQL } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import { putRows } from '../../../db/put-rows.ts'
 import type { DayUsage } from '../receipts/rate.ts'
@@ -23,6 +23,9 @@ export type RunningContainer = {
   sinceMs: number
 }
 
+const isOfOrg = (squidId: SQL, orgId: number | null): SQL =>
+  orgId === null ? sql`true` : sql`${squidId} = any(array(select id from squids where org_id = ${orgId}))`
+
 /** Returns running or starting programs, each once even if two generations run it. Excludes playgrounds, which are not billed. */
 export async function selectRunning(db: Db, orgId: number | null = null): Promise<RunningContainer[]> {
   const { rows } = await db.execute<RunningContainer>(sql`
@@ -31,7 +34,7 @@ export async function selectRunning(db: Db, orgId: number | null = null): Promis
       min(extract(epoch from c.since) * 1000)::bigint as "sinceMs"
     from container_states c join squids s on s.id = c.squid_id join orgs o on o.id = s.org_id
     where not o.is_playground and c.state in ('starting', 'running') and c.container <> 'init'
-      and (${orgId}::bigint is null or s.org_id = ${orgId}::bigint)
+      and ${isOfOrg(sql`c.squid_id`, orgId)}
     group by s.id, c.container order by s.id, c.container`)
   return rows
 }
@@ -45,7 +48,7 @@ export async function selectDatabases(db: Db, orgId: number | null = null): Prom
     select s.org_id as "orgId", s.id as "squidId", s.name || '@' || s.slot as "squidName", d.profile,
       d.total_bytes as "totalBytes"
     from squid_databases d join squids s on s.id = d.squid_id join orgs o on o.id = s.org_id
-    where not o.is_playground and (${orgId}::bigint is null or s.org_id = ${orgId}::bigint) order by s.id`)
+    where not o.is_playground and ${isOfOrg(sql`d.squid_id`, orgId)} order by s.id`)
   return rows
 }
 

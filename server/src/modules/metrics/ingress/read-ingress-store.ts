@@ -1,7 +1,7 @@
 // Reads tables of other modules: squids. Selects the versions of an organization in the same query.
 
 import type { TimeGroup } from '@shoal/contract'
-import { sql, timestampSql } from '../../../db/sql.ts'
+import { idArray, sql, timestampSql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import { levelOfGroup, tableOf } from '../levels.ts'
 import type { Range } from '../range.ts'
@@ -27,7 +27,7 @@ export async function selectDailyCounts(db: Db, orgId: number, { fromMs, toMs }:
   const { rows } = await db.execute<DailyCounts>(
     sql`select ${selectAtMs}, to_json(array_agg(squid_id)) as "squidIds", to_json(array_agg(successes)) as successes, to_json(array_agg(errors)) as errors
         from ingress_days
-        where squid_id in (select id from squids where org_id = ${orgId})
+        where squid_id = any(array(select id from squids where org_id = ${orgId}))
           and at >= date_trunc('day', ${timestampSql(fromMs)}, 'UTC') and at < ${timestampSql(toMs)} group by at order by at`,
   )
   return rows
@@ -54,7 +54,7 @@ export async function selectHistograms(db: Db, squidIds: number[], sinceMs: numb
   const { rows } = await db.execute<{ squidId: number; histogram: number[] }>(
     sql`select squid_id as "squidId", to_json(array_agg(n order by i)) as histogram from (
           select squid_id, i, sum(n)::float8 as n from ingress_minutes, unnest(histogram) with ordinality as h (n, i)
-          where squid_id = any(${sql.param(squidIds)}::bigint[]) and at >= ${timestampSql(sinceMs)} group by 1, 2
+          where squid_id = any(${idArray(squidIds)}) and at >= ${timestampSql(sinceMs)} group by 1, 2
         ) latency_buckets where i <= ${bucketCount} group by 1`,
   )
   return new Map(rows.map((row) => [row.squidId, row.histogram]))

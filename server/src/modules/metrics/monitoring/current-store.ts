@@ -1,4 +1,4 @@
-import { sql, timestampSql } from '../../../db/sql.ts'
+import { idArray, sql, timestampSql } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import { selectAtMs } from '../usage/usage-store.ts'
 
@@ -21,7 +21,7 @@ export type NewestSample = {
   blocksPerSecond: number | null
 }
 
-const isOneOfSquids = (squidIds: number[]) => sql`squid_id = any(${sql.param(squidIds)}::bigint[])`
+const isOneOfSquids = (squidIds: number[]) => sql`squid_id = any(${idArray(squidIds)})`
 
 /** Returns the newest sample of each container. Ignores samples older than `sinceMs`. */
 export async function selectNewest(db: Db, squidIds: number[], sinceMs: number): Promise<NewestSample[]> {

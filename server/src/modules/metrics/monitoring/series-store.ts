@@ -57,7 +57,7 @@ export async function selectSeries(
           select squid_id, container, floor(date_part('epoch', at) / ${step.ms / 1000}::float8)::int as bin,
             ${seriesExpressions[query](hasSingleRows ? singleRow : bucketAggregates)} as v
           from ${sql.identifier(tableOf('container', step.level))}
-          where squid_id in (select id from squids where org_id = ${orgId}) and at >= ${timestampSql(fromMs)} and at < ${timestampSql(toMs)}
+          where squid_id = any(array(select id from squids where org_id = ${orgId})) and at >= ${timestampSql(fromMs)} and at < ${timestampSql(toMs)}
           ${hasSingleRows ? sql`` : sql`group by 1, 2, 3`}
         ) buckets where v is not null group by 1, 2 order by 1, 2`,
   )
@@ -67,7 +67,7 @@ export async function selectSeries(
 /** Returns the number of the organization's containers that were sampled since yesterday. */
 export async function countContainers(db: Db, orgId: number): Promise<number> {
   const { rows } = await db.execute<{ count: number }>(
-    sql`select count(*)::int as count from sampled_counters where squid_id in (select id from squids where org_id = ${orgId})`,
+    sql`select count(*)::int as count from sampled_counters where squid_id = any(array(select id from squids where org_id = ${orgId}))`,
   )
   return rows[0]?.count ?? 0
 }

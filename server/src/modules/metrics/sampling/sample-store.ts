@@ -129,6 +129,15 @@ const counterRecord = (counters: Counters) => ({
   rpc_failures: counters.rpcFailures,
 })
 
+/** Records when containers were last sampled. */
+export async function putSampledAt(client: ClientBase, atMs: number): Promise<void> {
+  await client.query(
+    `insert into sampler_state (id, sampled_at) values (1, to_timestamp($1::float8 / 1000))
+     on conflict (id) do update set sampled_at = excluded.sampled_at`,
+    [atMs],
+  )
+}
+
 /** Deletes the counters of containers whose last sample is older than `atMs`. */
 export async function deleteCountersBefore(client: ClientBase, atMs: number): Promise<void> {
   await client.query('delete from sampled_counters where at < to_timestamp($1::float8 / 1000)', [atMs])
@@ -139,8 +148,10 @@ export type Backend = { pid: number; database: string }
 
 /** Returns the processes that serve the connections to all databases of the cluster. */
 export async function listBackends(cluster: Database): Promise<Backend[]> {
+  // The view pg_stat_activity would join all databases.
   const { rows } = await cluster.pool.query<Backend>(
-    'select pid, datname as database from pg_stat_activity where datid <> 0',
+    `select pid, (select datname from pg_database where oid = datid) as database
+     from pg_stat_get_activity(null) where datid <> 0`,
   )
   return rows
 }

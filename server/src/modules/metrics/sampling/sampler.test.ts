@@ -4,7 +4,7 @@ import { hours, minutes } from '../../../clock.ts'
 import { dropDatabase, syncDatabase } from '../../databases/index.ts'
 import type { SquidPlan } from '../../manifest/index.ts'
 import { makeVersion, specOf, workloadOf } from '../../versions/testing/make-version.ts'
-import { latestSamples, observedHours, processorHistory } from '../index.ts'
+import { latestSamples, newestSampleAt } from '../index.ts'
 import { sampleMs, startSampledApp, type SampledApp } from '../testing/sampled-app.ts'
 
 const mib = 2 ** 20
@@ -93,7 +93,11 @@ test('charts match the samples, and the samples match the usage', async () => {
 test('samples contain the progress of a processor', async () => {
   const squid = await makeVersion(s.t.app, s.org, { processors: { eth: { sync } } })
   await s.advance(minutes(3))
-  const samples = await processorHistory(s.t.app.db, squid.id, 'eth', { fromMs: now() - minutes(5), toMs: now() + 1 })
+  const samples = await s.rows<{ lastBlock: number; chainHeight: number }>(
+    `select last_block::int as "lastBlock", chain_height::int as "chainHeight" from container_samples
+     where squid_id = $1 and container = 'eth' and last_block is not null order by at`,
+    [squid.id],
+  )
   expect(samples).toHaveLength(minutes(3) / sampleMs)
   expect(samples.map(({ lastBlock }) => lastBlock)).toEqual(
     samples.map((_, i) => Math.min(1500 * (i + 1), 10_000 + 15 * (i + 1))),
@@ -223,11 +227,21 @@ const planWith = (totalBytes: number): SquidPlan => ({
   build: { nodeVersion: '20', packageManager: 'auto', installCommand: null, buildCommand: null },
 })
 
+test('the time of the newest sample advances with each sample', async () => {
+  await makeVersion(s.t.app, s.org, {})
+  await s.advance(minutes(1))
+  expect(await newestSampleAt(s.t.app.db)).toEqual(s.clock.now())
+  await s.advance(sampleMs)
+  expect(await newestSampleAt(s.t.app.db)).toEqual(s.clock.now())
+})
+
 test('hours contain the time for which each container was observed', async () => {
   const squid = await makeVersion(s.t.app, s.org, { apis: [{ usage: { cpuCores: 0.1, memoryBytes: mib } }] })
   await s.advance(hours(1))
-  const range = { fromMs: now() - hours(2), toMs: now() + 1 }
-  const observed = await observedHours(s.t.app.db, [squid.id], range)
+  const observed = await s.rows<{ observedSeconds: number; cpuSeconds: number | null }>(
+    `select observed_seconds as "observedSeconds", cpu_seconds as "cpuSeconds" from container_hours where squid_id = $1`,
+    [squid.id],
+  )
   const observedSeconds = observed.reduce((sum, hour) => sum + hour.observedSeconds, 0)
   expect(observedSeconds).toBe(3600 - 15)
   expect(observed.reduce((sum, hour) => sum + (hour.cpuSeconds ?? 0), 0)).toBeCloseTo(observedSeconds / 10, 3)

@@ -10,7 +10,7 @@ import { applyRetention } from '../rollup/retention.ts'
 import { rollUp } from '../rollup/roll-up.ts'
 import { DatabaseMeter } from './database-usage.ts'
 import { readAllCounters } from './read-counters.ts'
-import { deleteCountersBefore, insertSamples, putCounters, selectCounters } from './sample-store.ts'
+import { deleteCountersBefore, insertSamples, putCounters, putSampledAt, selectCounters } from './sample-store.ts'
 import { sumGenerations, countersOf, sampleOf, type Counters, type CounterReading } from './sample.ts'
 
 /**
@@ -71,6 +71,7 @@ export async function openSampler(
       await inTransaction(client, async () => {
         await insertSamples(client, nowMs, samples)
         await putCounters(client, counters)
+        await putSampledAt(client, nowMs)
       })
       for (const row of counters) lastCounters.set(containerKey(row), row)
       evictOldCounters(lastCounters, nowMs)

@@ -1,7 +1,7 @@
 // Reads tables of other modules: chain_heads, squid_databases, squid_tags, squids. Reads everything about many versions in a fixed number of queries.
 
 import type { Profile } from '@shoal/contract'
-import { sql, type SQL } from '../../../db/sql.ts'
+import { idArray, sql, type SQL } from '../../../db/sql.ts'
 import type { Db } from '../../../db/database.ts'
 import type { BlockRate } from '../../chains/index.ts'
 import type { ObservedHead } from './freshness.ts'
@@ -76,17 +76,20 @@ export type DetailRows = {
 
 /** The versions of an organization: all, or those with these ids. */
 type OrgSelector = { orgId: number; ids?: number[] | undefined }
-/** Selects versions by their ids or by their organization. */
-export type SquidSelector = { squidIds: number[] } | OrgSelector
+/** Selects versions by their ids or by their organization, or all. */
+export type SquidSelector = { squidIds: number[] } | OrgSelector | 'all'
 
 /** SQL for a time as integer epoch milliseconds. Uses `date_part`, since `extract` computes with numerics, which is slow. */
 const epochMs = (column: string) => `round(date_part('epoch', ${column}) * 1000)::bigint`
 
+/** SQL that selects rows of a table `t` that is joined with the squids `s`. */
 function matchesSelector(selector: SquidSelector): SQL {
-  const hasId = (ids: number[]) => sql`s.id = any(${sql.param(ids)}::bigint[])`
+  if (selector === 'all') return sql`true`
+  const hasId = (ids: number[]) => sql`t.squid_id = any(${idArray(ids)})`
   if ('squidIds' in selector) return hasId(selector.squidIds)
-  const isOfOrg = sql`s.org_id = ${selector.orgId}`
-  return selector.ids ? sql`${isOfOrg} and ${hasId(selector.ids)}` : isOfOrg
+  return selector.ids
+    ? sql`s.org_id = ${selector.orgId} and ${hasId(selector.ids)}`
+    : sql`t.squid_id = any(array(select id from squids where org_id = ${selector.orgId}))`
 }
 
 /** Reads the tags, databases and observations of versions. Observations are those of the serving generation. */
@@ -126,7 +129,7 @@ export async function selectContainers(db: Db, selector: SquidSelector): Promise
        is_out_of_memory as "isOutOfMemory", ${epochMs('disk_full_since')} as "diskFullSinceMs", reason, p.sentence as source`,
       {
         join: sql`left join processor_sources p on p.squid_id = t.squid_id and p.generation = t.generation and p.processor = t.container`,
-        condition: 'orgId' in selector ? sql`and s.processors ? container` : sql``,
+        condition: selector !== 'all' && 'orgId' in selector ? sql`and s.processors ? container` : sql``,
       },
     ),
   )

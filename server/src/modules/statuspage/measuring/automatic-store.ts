@@ -20,7 +20,7 @@ export async function listAlertsOfPages(db: Db): Promise<PageAlert[]> {
       json_agg(json_build_object('squid', t.squid_name, 'tag', t.tag) order by t.position) as tags
     from alert_events e
     join status_pages p on p.org_id = e.org_id and p.is_enabled and p.alert_kinds ? e.kind
-    join squid_tags g on g.squid_id = e.squid_id and g.org_id = e.org_id
+    join squid_tags g on g.squid_id = e.squid_id
     join status_tags t on t.org_id = e.org_id and t.squid_name = g.squid_name and t.tag = g.tag
     where e.ended_at is null and not e.is_muted
       and not exists (select from status_incidents i where i.alert_id = e.id)
