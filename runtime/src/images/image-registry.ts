@@ -19,7 +19,7 @@ export type RegistrySettings = {
   authFile: string | null
 }
 
-/** A registry, and what this process knows about the layers in it. */
+/** A registry, with the records of the layers in it. */
 export type ImageRegistry = {
   address: RegistryAddress
   client: RegistryClient

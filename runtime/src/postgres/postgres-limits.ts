@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os'
 
-/** Limits of a cluster that must not starve the rest of the host. */
+/** Limits of a cluster that must leave memory and CPU time to the rest of the host. */
 export type PostgresLimits = {
   /** Memory of all processes of the cluster together, including the file cache. Enforced where cgroups can be created. */
   memoryBytes: number
