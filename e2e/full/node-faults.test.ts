@@ -91,12 +91,12 @@ describe('a fault in RPC nodes', () => {
   const hidden = { isHidden: true, effect: 'calls succeed and the processor stays SYNCED' }
   const visible = { isHidden: false, effect: 'the processor becomes STALLED, and recovers' }
   test.each([
-    { fault: 'one of two nodes stopped', begin: setFirstNode('dead'), ...hidden },
-    { fault: 'one of two nodes does not respond', begin: setFirstNode('silent'), ...hidden },
+    { fault: 'one of two nodes stopped', begin: setFirstNode('stopped'), ...hidden },
+    { fault: 'one of two nodes does not respond', begin: setFirstNode('unresponsive'), ...hidden },
     { fault: 'one of two nodes slow (5 s)', begin: setFirstNode('slow'), ...hidden },
     { fault: 'one of two nodes wrong (reports a head 1,000 blocks too high)', begin: setFirstNode('wrong'), ...hidden },
-    { fault: 'both nodes stopped', begin: setBothNodes('dead'), ...visible },
-    { fault: 'neither node responds', begin: setBothNodes('silent'), ...visible },
+    { fault: 'both nodes stopped', begin: setBothNodes('stopped'), ...visible },
+    { fault: 'neither node responds', begin: setBothNodes('unresponsive'), ...visible },
   ])(
     'with $fault, $effect',
     async ({ fault, begin, isHidden }) => {

@@ -2,8 +2,8 @@ import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** `dead`: refuses connections. `silent`: accepts requests and never responds. `slow`: responds after five seconds. `wrong`: reports a head 1,000 blocks too high. */
-export type Fault = 'none' | 'dead' | 'silent' | 'slow' | 'wrong'
+/** `stopped`: refuses connections. `unresponsive`: accepts requests and never responds. `slow`: responds after five seconds. `wrong`: reports a head 1,000 blocks too high. */
+export type Fault = 'none' | 'stopped' | 'unresponsive' | 'slow' | 'wrong'
 
 export type FaultyNode = { url: string; setFault: (fault: Fault) => Promise<void>; close: () => Promise<void> }
 
@@ -21,7 +21,7 @@ export async function startFaultyNode(targetUrl: string): Promise<FaultyNode> {
       const chunks: Buffer[] = []
       for await (const chunk of req) chunks.push(chunk as Buffer)
       const body = Buffer.concat(chunks)
-      if (fault === 'silent') return
+      if (fault === 'unresponsive') return
       if (fault === 'slow') await pause(slowMs)
       const response = await forward(targetUrl, body).catch(() => null)
       if (response === null) res.writeHead(502).end()
@@ -41,12 +41,12 @@ export async function startFaultyNode(targetUrl: string): Promise<FaultyNode> {
   return {
     url: `http://127.0.0.1:${port}`,
     setFault: async (next) => {
-      if (next === 'dead' && fault !== 'dead') await stop()
-      if (next !== 'dead' && fault === 'dead') server = await listen(port)
+      if (next === 'stopped' && fault !== 'stopped') await stop()
+      if (next !== 'stopped' && fault === 'stopped') server = await listen(port)
       fault = next
     },
     close: async () => {
-      if (fault !== 'dead') await stop()
+      if (fault !== 'stopped') await stop()
     },
   }
 }
