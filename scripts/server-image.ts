@@ -16,6 +16,7 @@ import { RegistryClient } from '../runtime/src/images/registry/registry-client.t
 import { ensureConsole } from './console-build.ts'
 import { serverWorkspaces } from './dependencies/production-packages.ts'
 import { stageRelease } from './release/stage-release.ts'
+import { serverOptions } from './server.ts'
 import { root } from './root.ts'
 
 /** Returns whether the image omits a package: in a cluster, the server cannot use the embedded Postgres. Node is in another folder. */
@@ -104,7 +105,7 @@ export async function storeImage(
           `PATH=/${tools}/node/bin:/${tools}/toolchain/bin:/usr/local/bin:/usr/bin:/bin`,
           'NODE_ENV=production',
         ],
-        Entrypoint: ['node', '--max-semi-space-size=8', 'server/src/main.ts'],
+        Entrypoint: ['node', ...serverOptions, 'server/src/main.ts'],
         WorkingDir: `/${app}`,
       },
       rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },

@@ -1,3 +1,5 @@
+import { serverOptions } from '../server.ts'
+
 /**
  * The text of the program `bin/shoal` of a release. It uses the Node of the release, and the real path of its folder, so that commands
  * find a running server even when the link `current` points to another version.
@@ -15,12 +17,12 @@ case "\${1:-}" in
     shift
     export SHOAL_ON_EXIT="\${SHOAL_ON_EXIT:-stop}" SHOAL_OUTBOX="\${SHOAL_OUTBOX:-true}"
     export SHOAL_ALLOW_SHARED_NETWORK="\${SHOAL_ALLOW_SHARED_NETWORK:-true}"
-    exec "$node" --max-semi-space-size=8 "$release/server/src/main.ts" "$@" ;;
+    exec "$node" ${serverOptions.join(' ')} "$release/server/src/main.ts" "$@" ;;
   serve)
     # Squids keep running when the server stops.
     shift
     export SHOAL_ON_EXIT="\${SHOAL_ON_EXIT:-keep}"
-    exec "$node" --max-semi-space-size=8 "$release/server/src/main.ts" "$@" ;;
+    exec "$node" ${serverOptions.join(' ')} "$release/server/src/main.ts" "$@" ;;
   install | uninstall | upgrade)
     exec "$node" "$release/scripts/install/main.ts" "$@" ;;
   *)
