@@ -2,6 +2,7 @@ import type { App } from '../app.ts'
 import { notificationsOf } from '../db/notifications.ts'
 import { measured } from '../health/loops.ts'
 import { squidsChannel } from '../modules/versions/index.ts'
+import { forEachInSlices } from '../slices.ts'
 import { selectRoutes, type Route } from './routes-store.ts'
 
 /** Interval at which all routes are read again, in case a notification was lost. */
@@ -50,7 +51,9 @@ export async function openRoutingTable(
     onRoute(squidId)
   }
   const read = async (squidId: number) => {
+    const readAlone = readSinceReload
     const [route] = await selectRoutes(app.db, squidId)
+    readAlone.add(squidId)
     if (route) put(route)
     else remove(squidId)
     for (const listener of listeners) listener(squidId)
@@ -63,11 +66,15 @@ export async function openRoutingTable(
     return pending
   }
   let reloadedAtMs = performance.now()
+  /** The versions that were read while all routes are read: what was read of them may be newer than the rows of all. */
+  let readSinceReload = new Set<number>()
   const reload = measured(app, 'gateway routes', reloadMs, async () => {
+    const readAlone = new Set<number>()
+    readSinceReload = readAlone
     const routes = await selectRoutes(app.db)
     const currentIds = new Set(routes.map((r) => r.squidId))
-    for (const id of byId.keys()) if (!currentIds.has(id)) remove(id)
-    routes.forEach(put)
+    for (const id of byId.keys()) if (!currentIds.has(id) && !readAlone.has(id)) remove(id)
+    await forEachInSlices(routes, (route) => void (readAlone.has(route.squidId) || put(route)))
     reloadedAtMs = performance.now()
   })
   const logFailure = (promise: Promise<void>) =>

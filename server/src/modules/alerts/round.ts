@@ -6,7 +6,7 @@ import type { Thresholds } from '../observing/index.ts'
 import { listAllOpenAlerts } from './event-store.ts'
 import { listAllMutes } from './mute-store.ts'
 import { applyTransition, notifyUnmuted } from './rules/apply.ts'
-import { evaluateAlerts, emptyState } from './rules/evaluate.ts'
+import { evaluateAlerts, emptyState, findInSlices } from './rules/evaluate.ts'
 import { createFactsReader } from './rules/read-facts.ts'
 import { listAllChangedRules } from './rules/rules-store.ts'
 import { thresholdsOf, rulesOf } from './rules/rules.ts'
@@ -44,7 +44,9 @@ export function createAlertsRound(app: App): () => Promise<void> {
       listAllMutes(app.db, now),
     ])
     const open = facts.areQuotasKnown ? events : events.filter(({ kind }) => kind !== 'QUOTA_NEAR')
-    const result = evaluateAlerts(facts, thresholds, { open, state, nowMs: now.getTime() })
+    const nowMs = now.getTime()
+    const findings = await findInSlices(facts, thresholds, nowMs)
+    const result = evaluateAlerts(facts, thresholds, { open, state, nowMs, findings })
     state = result.state
     for (const transition of result.transitions)
       // A failure to store one alert must not block the others.

@@ -266,7 +266,7 @@ async function compare(model: Model, real: Real): Promise<void> {
   }
   expect(await dropOrphanedDatabases(t.app)).toEqual([])
   // The reconcile loop finds no drift either.
-  expect(driftedVersions(snapshotOf(observations), await listDesired(t.app.db))).toEqual([])
+  expect(await driftedVersions(await snapshotOf(observations), await listDesired(t.app.db))).toEqual([])
 }
 
 /** Checks that the data of the version exists until it is erased, and writes some. */

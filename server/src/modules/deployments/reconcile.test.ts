@@ -125,11 +125,11 @@ test('a comparison of a thousand versions is fast and finds exactly those that d
       ),
     )
   const startedMs = performance.now()
-  expect(driftedVersions(snapshots(), desired)).toEqual([])
+  expect(await driftedVersions(await snapshots(), desired)).toEqual([])
   expect(performance.now() - startedMs).toBeLessThan(500)
-  expect(driftedVersions(snapshots(), desired.slice(0, 999))).toEqual([999])
-  expect(driftedVersions(snapshots(), [...desired, { ...(desired[0] as DesiredVersions[number]), id: 5_000 }])).toEqual(
-    [5_000],
-  )
+  expect(await driftedVersions(await snapshots(), desired.slice(0, 999))).toEqual([999])
+  expect(
+    await driftedVersions(await snapshots(), [...desired, { ...(desired[0] as DesiredVersions[number]), id: 5_000 }]),
+  ).toEqual([5_000])
   expect(await listDesired(t.app.db)).toEqual([])
 })

@@ -9,6 +9,7 @@ import { dropOrphanedDatabases, reconcileDatabases } from '../databases/index.ts
 import { parseWorkloadId, workloadIdOf } from '../manifest/index.ts'
 import { containerNames } from '../containers.ts'
 import { countSquids, deleteSquid, listDesired, selectSquid } from '../versions/index.ts'
+import { forEachInSlices } from '../../slices.ts'
 import { enqueue } from './enqueue.ts'
 import type { RuntimeSnapshot } from './runtime-snapshot.ts'
 import type { Worker } from './run-deployment.ts'
@@ -67,7 +68,7 @@ export async function reconcile(worker: Worker, locks: Locks, stopping: AbortSig
   const snapshot = await worker.snapshots.all()
   const desired = await listDesired(app.db)
   const inProgress = await squidsInProgress(app.db)
-  const ids = [...driftedVersions(snapshot, desired), ...(await versionsOnLostHosts(app, snapshot))]
+  const ids = [...(await driftedVersions(snapshot, desired)), ...(await versionsOnLostHosts(app, snapshot))]
   const drifted = [...new Set(ids)].filter((id) => !inProgress.has(id))
   const queue = drifted.values()
   const work = async () => {
@@ -78,19 +79,24 @@ export async function reconcile(worker: Worker, locks: Locks, stopping: AbortSig
 }
 
 /** Returns the versions with an undesired container or without a desired one. */
-export function driftedVersions(snapshot: RuntimeSnapshot, desired: Awaited<ReturnType<typeof listDesired>>): number[] {
+export async function driftedVersions(
+  snapshot: RuntimeSnapshot,
+  desired: Awaited<ReturnType<typeof listDesired>>,
+): Promise<number[]> {
   const drifted = new Set<number>()
-  const rows = new Map(desired.map((row) => [row.id, row]))
-  for (const workload of snapshot.workloads) {
-    const id = parseWorkloadId(workload)
-    const row = id && rows.get(id.squidId)
-    if (id && !(row?.hasWorkload && row.generation === id.generation)) drifted.add(id.squidId)
-  }
-  for (const row of desired) {
-    if (!row.hasWorkload) continue
-    const existing = new Set(snapshot.containersOf(workloadIdOf(row.id, row.generation)).map((o) => o.container))
-    if (containerNames(row).some((name) => !existing.has(name))) drifted.add(row.id)
-  }
+  const desiredWorkloads = new Set<WorkloadId>()
+  await forEachInSlices(desired, (row) => {
+    if (!row.hasWorkload) return
+    const workload = workloadIdOf(row.id, row.generation)
+    desiredWorkloads.add(workload)
+    const existing = snapshot.containersOf(workload)
+    const isMissing = (name: string) => !existing.some(({ container }) => container === name)
+    if (containerNames(row).some(isMissing)) drifted.add(row.id)
+  })
+  await forEachInSlices(snapshot.workloads, (workload) => {
+    const id = desiredWorkloads.has(workload) ? null : parseWorkloadId(workload)
+    if (id) drifted.add(id.squidId)
+  })
   return [...drifted]
 }
 

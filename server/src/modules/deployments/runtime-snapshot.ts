@@ -1,4 +1,5 @@
 import type { Observation, Runtime, WorkloadId } from '@shoal/runtime'
+import { groupInSlices } from '../../slices.ts'
 import { parseWorkloadId } from '../manifest/index.ts'
 
 /** All containers of the runtime at one moment. */
@@ -46,13 +47,17 @@ export function createSnapshotReader(runtime: Pick<Runtime, 'observe'>): Snapsho
 }
 
 /** Groups the observations by workload and version. */
-export function snapshotOf(observations: Observation[]): RuntimeSnapshot {
-  const byWorkload = Map.groupBy(observations, (o) => o.workload)
+export async function snapshotOf(observations: Observation[]): Promise<RuntimeSnapshot> {
+  const byWorkload = await groupInSlices(observations, (o) => o.workload)
   const workloads = [...byWorkload.keys()]
-  const bySquid = Map.groupBy(workloads, (id) => parseWorkloadId(id)?.squidId ?? null)
+  // Most rounds find no version whose generations they need.
+  let bySquid: Map<number | null, WorkloadId[]> | null = null
   return {
     containersOf: (workload) => byWorkload.get(workload) ?? [],
-    generationsOf: (squidId) => bySquid.get(squidId) ?? [],
+    generationsOf: (squidId) => {
+      bySquid ??= Map.groupBy(workloads, (id) => parseWorkloadId(id)?.squidId ?? null)
+      return bySquid.get(squidId) ?? []
+    },
     workloads,
     onUnresponsiveHosts: observations.filter(({ hostLostSince }) => hostLostSince !== null),
   }

@@ -1,6 +1,11 @@
 export { isCrash } from './containers/count-runs.ts'
 export { restartUnlessFinished } from './containers/ending.ts'
-export { type ContainerRow, type ProcessorRow, selectContainerStates, selectProcessorStates } from './observe-store.ts'
+export {
+  type ContainerTotals,
+  type ProcessorProgress,
+  selectContainerTotals,
+  selectProcessorProgress,
+} from './observe-store.ts'
 export { startObserving } from './observe.ts'
 export { type ApiProbe, serverProbeOf } from './probing/probe.ts'
 export { requestContainer } from './probing/request-container.ts'

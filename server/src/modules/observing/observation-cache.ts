@@ -16,6 +16,7 @@ import {
 } from './observe-store.ts'
 import { containerKey } from '../container-key.ts'
 import { existingSquids } from '../versions/index.ts'
+import { forEachInSlices } from '../../slices.ts'
 
 /** The observations last recorded, by `containerKey`, so that only changes are written. */
 export type ObservationCache = {
@@ -35,6 +36,7 @@ const maxRunsPerContainer = 50
 
 /** Compares two rows, whose columns are scalars or dates. A general comparison takes ten times as long, once a second for each container. */
 function isSameRow<R extends object>(row: R, before: R | undefined): boolean {
+  if (row === before) return true
   if (!before) return false
   for (const column in row) {
     const [value, other] = [row[column], before[column]]
@@ -89,7 +91,12 @@ export async function loadObservationCache({ db, log }: Pick<App, 'db' | 'log'>)
     apis,
     recordContainers: ({ containers: current, runs }) =>
       inOrder(async () => {
-        const changed = [...current].filter(([key, row]) => !isSameRow(row, containers.get(key)))
+        const changed: [string, ContainerRow][] = []
+        await forEachInSlices(current, ([key, row]) => {
+          if (!isSameRow(row, containers.get(key))) changed.push([key, row])
+          // Keeps the object that `current` has, so that the next reading need not compare columns.
+          else if (containers.get(key) !== row) containers.set(key, row)
+        })
         await record(containers, changed, async (batch) => {
           const written = new Set(batch.map(containerKey))
           const runsOfWritten = runs.filter((run) => written.has(containerKey(run)))
@@ -98,7 +105,9 @@ export async function loadObservationCache({ db, log }: Pick<App, 'db' | 'log'>)
             await putRuns({ db: tx, log }, runsOfWritten, maxRunsPerContainer)
           })
         })
-        await deleteRemoved([...containers].filter(([key]) => !current.has(key)).map(([, row]) => row))
+        const removed: ContainerRow[] = []
+        await forEachInSlices(containers, ([key, row]) => void (current.has(key) || removed.push(row)))
+        await deleteRemoved(removed)
       }),
     recordProcessors: (changes) =>
       inOrder(() =>

@@ -25,16 +25,52 @@ type Target = { db: Db; log: App['log'] }
 /** Returns all recorded observations. */
 export async function selectObservations(db: Db): Promise<Observations> {
   const [containers, processors, apis, sources] = await Promise.all([
-    selectContainerStates(db),
-    selectProcessorStates(db),
+    db.select().from(containerStates),
+    db.select().from(processorStates),
     db.select().from(apiStates),
     db.select().from(processorSources),
   ])
   return { containers, processors, apis, sources }
 }
 
+/** The metrics of a processor that samples contain. */
+export type ProcessorProgress = Pick<
+  ProcessorRow,
+  | 'squidId'
+  | 'generation'
+  | 'processor'
+  | 'currentBlock'
+  | 'totalBlocks'
+  | 'blocksPerSecond'
+  | 'etaSeconds'
+  | 'syncRatio'
+  | 'rpcRequests'
+  | 'rpcFailures'
+> & { scrapedAtMs: number; isUnanswered: boolean }
+
 /** Returns the last metrics of every processor. */
-export const selectProcessorStates = (db: Db): Promise<ProcessorRow[]> => db.select().from(processorStates)
+export async function selectProcessorProgress(db: Db): Promise<ProcessorProgress[]> {
+  const { rows } = await db.execute<ProcessorProgress>(sql`
+    select squid_id as "squidId", generation, processor, current_block as "currentBlock", total_blocks as "totalBlocks",
+      blocks_per_second as "blocksPerSecond", eta_seconds as "etaSeconds", sync_ratio as "syncRatio", rpc_requests as "rpcRequests",
+      rpc_failures as "rpcFailures", date_part('epoch', scraped_at) * 1000 as "scrapedAtMs", unanswered_since is not null as "isUnanswered"
+    from processor_states`)
+  return rows
+}
+
+/** The totals over the runs of a container. */
+export type ContainerTotals = Pick<
+  ContainerRow,
+  'squidId' | 'generation' | 'container' | 'state' | 'restarts' | 'oomKills' | 'run' | 'runEnd'
+>
+
+/** Returns the totals of every container. */
+export async function selectContainerTotals(db: Db): Promise<ContainerTotals[]> {
+  const { rows } = await db.execute<ContainerTotals>(sql`
+    select squid_id as "squidId", generation, container, state, restarts, oom_kills as "oomKills", run, run_end as "runEnd"
+    from container_states`)
+  return rows
+}
 
 /** Inserts or updates the states of containers. */
 export async function putContainers(target: Target, rows: ContainerRow[]): Promise<void> {
@@ -56,9 +92,6 @@ export async function putRuns(target: Target, rows: RunRow[], limit: number): Pr
         and r.container = old.container and r.run = old.run`)
   }
 }
-
-/** Returns the last observed state of every container. */
-export const selectContainerStates = (db: Db): Promise<ContainerRow[]> => db.select().from(containerStates)
 
 /** Inserts or updates the metrics of processors. */
 export async function putProcessors(target: Target, rows: ProcessorRow[]): Promise<void> {

@@ -120,19 +120,18 @@ export async function switchSquid(
   await notifySquidChanged(db, id)
 }
 
+/** The columns of a version that determine which containers it should have. */
+type DesiredVersion = Pick<
+  SquidRow,
+  'id' | 'orgId' | 'generation' | 'apiReplicas' | 'hasuraReplicas' | 'processors'
+> & { hasWorkload: boolean }
+
 /** Returns the columns of every version that the reconcile loop compares with its running containers. */
-export function listDesired(db: Db) {
-  return db
-    .select({
-      id: squids.id,
-      orgId: squids.orgId,
-      generation: squids.generation,
-      apiReplicas: squids.apiReplicas,
-      hasuraReplicas: squids.hasuraReplicas,
-      processors: squids.processors,
-      hasWorkload: sql<boolean>`${squids.sealedWorkload} is not null`,
-    })
-    .from(squids)
+export async function listDesired(db: Db): Promise<DesiredVersion[]> {
+  const { rows } = await db.execute<DesiredVersion>(sql`
+    select id, org_id as "orgId", generation, api_replicas as "apiReplicas", hasura_replicas as "hasuraReplicas", processors,
+      sealed_workload is not null as "hasWorkload" from squids`)
+  return rows
 }
 
 /** The context that binds a sealed workload to its version. */

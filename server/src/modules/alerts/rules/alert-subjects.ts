@@ -1,6 +1,7 @@
 import type { Db } from '../../../db/database.ts'
 import { readVersionDetails, type AlertFacts } from '../../observing/index.ts'
 import { squidStatusOf } from '../../squids/index.ts'
+import { mapInSlices } from '../../../slices.ts'
 import { listAlertSubjectRows } from './alert-subjects-store.ts'
 
 /** A version with the facts that rules check. */
@@ -18,7 +19,7 @@ export type AlertSubject = {
 export async function readAlertSubjects(db: Db): Promise<AlertSubject[]> {
   const rows = await listAlertSubjectRows(db)
   const detailsOf = await readVersionDetails(db, 'all')
-  return rows.map((row) => {
+  return await mapInSlices(rows, (row) => {
     const { database, containers, processors: processorMetrics, apis, hasura } = detailsOf(row.id)
     return {
       id: row.id,

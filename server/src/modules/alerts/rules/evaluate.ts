@@ -9,6 +9,7 @@ import {
   type Latency,
   type Thresholds,
 } from '../../observing/index.ts'
+import { forEachInSlices } from '../../../slices.ts'
 import type { AlertSubject } from './alert-subjects.ts'
 import type { EventRow } from '../event-store.ts'
 
@@ -60,17 +61,23 @@ const maxGapMs = minutes(1)
 
 /**
  * Returns the transitions that make the open alerts match the facts: at most one alert per organization, kind, version and container.
- * Evaluating the same facts again returns no transitions.
+ * Evaluating the same facts again returns no transitions. `findings`: the result of `findInSlices`, which this changes; by
+ * default, all versions are checked in one slice.
  */
 export function evaluateAlerts(
   facts: Facts,
   thresholdsOf: (orgId: number) => Thresholds,
-  { open, state, nowMs }: { open: readonly OpenAlert[]; state: EvaluationState; nowMs: number },
+  {
+    open,
+    state,
+    nowMs,
+    findings: found = findInVersions(facts, thresholdsOf, nowMs),
+  }: { open: readonly OpenAlert[]; state: EvaluationState; nowMs: number; findings?: Findings },
 ): { transitions: Transition[]; state: EvaluationState } {
   const isContinuous = nowMs - state.atMs <= maxGapMs
   const before = isContinuous ? state : emptyState
   const versions = new Map(facts.versions.map((version) => [version.id, version]))
-  const found = findingsByKey(facts, thresholdsOf, nowMs)
+  addOrgFindings(found, facts, thresholdsOf, nowMs)
   const clearSince = new Map<number, number>()
   const transitions: Transition[] = []
   for (const alert of open) {
@@ -102,23 +109,45 @@ export function evaluateAlerts(
 
 type KeyedFinding = { orgId: number; finding: Finding; version: AlertSubject | null }
 
-function findingsByKey(
-  { versions, latencies, orgs }: Facts,
-  thresholdsOf: (orgId: number) => Thresholds,
-  nowMs: number,
-) {
-  const found = new Map<string, KeyedFinding>()
-  const add = (orgId: number, finding: Finding, version: AlertSubject | null) =>
-    void found.set(alertKey(orgId, finding.kind, version?.id ?? null, finding.container), { orgId, finding, version })
-  for (const version of versions) {
-    if (version.isDeleting) continue
-    const { id, orgId, facts } = version
-    for (const finding of findingsOf({ ...facts, latency: latencies.get(id) }, thresholdsOf(orgId), nowMs))
-      if (isRuleApplicable(facts, finding.kind, finding.container) !== 'no') add(orgId, finding, version)
-  }
-  for (const { orgId, facts } of orgs)
-    for (const finding of orgFindingsOf(facts, thresholdsOf(orgId), nowMs)) add(orgId, finding, null)
+/** The findings of versions or organizations, by `alertKey`. */
+type Findings = Map<string, KeyedFinding>
+type ThresholdsOf = (orgId: number) => Thresholds
+
+function findInVersions({ versions, latencies }: Facts, thresholdsOf: ThresholdsOf, nowMs: number): Findings {
+  const found: Findings = new Map()
+  for (const version of versions) addFindings(found, version, latencies, thresholdsOf, nowMs)
   return found
+}
+
+/** Checks the rules of all versions in slices, so that other work does not wait for thousands of versions. */
+export async function findInSlices(
+  { versions, latencies }: Facts,
+  thresholdsOf: ThresholdsOf,
+  nowMs: number,
+): Promise<Findings> {
+  const found: Findings = new Map()
+  await forEachInSlices(versions, (version) => addFindings(found, version, latencies, thresholdsOf, nowMs))
+  return found
+}
+
+function addFindings(
+  found: Findings,
+  version: AlertSubject,
+  latencies: Facts['latencies'],
+  thresholdsOf: ThresholdsOf,
+  nowMs: number,
+): void {
+  if (version.isDeleting) return
+  const { id, orgId, facts } = version
+  for (const finding of findingsOf({ ...facts, latency: latencies.get(id) }, thresholdsOf(orgId), nowMs))
+    if (isRuleApplicable(facts, finding.kind, finding.container) !== 'no')
+      found.set(alertKey(orgId, finding.kind, id, finding.container), { orgId, finding, version })
+}
+
+function addOrgFindings(found: Findings, { orgs }: Facts, thresholdsOf: ThresholdsOf, nowMs: number): void {
+  for (const { orgId, facts } of orgs)
+    for (const finding of orgFindingsOf(facts, thresholdsOf(orgId), nowMs))
+      found.set(alertKey(orgId, finding.kind, null, finding.container), { orgId, finding, version: null })
 }
 
 /**

@@ -53,11 +53,12 @@ export async function selectDatabases(db: Db, orgId: number | null = null): Prom
 }
 
 /** Returns the spans that end after `fromMs`. */
-export function selectSpans(db: Db, fromMs: number, orgId?: number): Promise<Span[]> {
-  return db
-    .select()
-    .from(usageSpans)
-    .where(and(gt(usageSpans.toMs, fromMs), orgId === undefined ? undefined : eq(usageSpans.orgId, orgId)))
+export async function selectSpans(db: Db, fromMs: number, orgId?: number): Promise<Span[]> {
+  const isSelected = and(gt(usageSpans.toMs, fromMs), orgId === undefined ? undefined : eq(usageSpans.orgId, orgId))
+  const { rows } = await db.execute<Span>(sql`
+    select org_id as "orgId", squid_id as "squidId", squid_name as "squidName", resource, type, size, from_ms as "fromMs", to_ms as "toMs"
+    from usage_spans where ${isSelected}`)
+  return rows
 }
 
 /** Adds spans, and extends those that already exist. */

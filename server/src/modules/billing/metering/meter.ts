@@ -4,8 +4,16 @@ import type { Db } from '../../../db/database.ts'
 import { isApi, isHasura } from '../../containers.ts'
 import type { DayUsage } from '../receipts/rate.ts'
 import { hourOfMs } from '../time.ts'
+import { groupInSlices, mapInSlices } from '../../../slices.ts'
 import * as store from './meter-store.ts'
-import { extendSpans, unrecordedUsage, usageOfSpans, type ObservedResource, type HourlyUsage } from './spans.ts'
+import {
+  extendSpans,
+  unrecordedUsage,
+  usageOfSpans,
+  type ObservedResource,
+  type HourlyUsage,
+  type Span,
+} from './spans.ts'
 
 /** Maximum delay with which gateways write RPC request counts to the database. */
 const maxRpcDelayMs = days(2)
@@ -23,7 +31,7 @@ export async function meterTick(app: Pick<App, 'clock' | 'db'>): Promise<void> {
     const meter = await store.readMeter(db)
     const observed = billableResources(await store.selectRunning(db), await store.selectDatabases(db))
     const spans = await store.selectSpans(db, 0)
-    await store.saveSpans(db, extendSpans(spans, observed, meter?.observedAtMs ?? null, nowMs))
+    await store.saveSpans(db, await extendInSlices(spans, observed, meter?.observedAtMs ?? null, nowMs))
     const untilMs = hourOfMs(nowMs)
     const recordedUntilMs = meter?.recordedUntilMs ?? untilMs
     if (meter === null || untilMs > recordedUntilMs)
@@ -34,6 +42,21 @@ export async function meterTick(app: Pick<App, 'clock' | 'db'>): Promise<void> {
       recordedUntilMs: Math.max(untilMs, recordedUntilMs),
     })
   })
+}
+
+/** Extends spans as `extendSpans` does, but in slices of versions, so that other work does not wait for thousands of them. */
+async function extendInSlices(
+  spans: readonly Span[],
+  observed: readonly ObservedResource[],
+  lastObservedMs: number | null,
+  nowMs: number,
+): Promise<Span[]> {
+  const versionOf = ({ squidId }: { squidId: number }) => squidId
+  const [spansOf, observedOf] = [await groupInSlices(spans, versionOf), await groupInSlices(observed, versionOf)]
+  const extended = await mapInSlices(observedOf, ([squidId, resources]) =>
+    extendSpans(spansOf.get(squidId) ?? [], resources, lastObservedMs, nowMs),
+  )
+  return extended.flat()
 }
 
 async function recordHours(db: Db, fromMs: number, untilMs: number, at: Date): Promise<void> {

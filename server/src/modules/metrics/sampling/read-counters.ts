@@ -4,11 +4,12 @@ import type { WorkerApp } from '../../../app.ts'
 import { databaseResources } from '../../databases/index.ts'
 import { parseWorkloadId, workloadIdOf } from '../../manifest/index.ts'
 import {
-  selectContainerStates,
-  selectProcessorStates,
-  type ContainerRow,
-  type ProcessorRow,
+  selectContainerTotals,
+  selectProcessorProgress,
+  type ContainerTotals,
+  type ProcessorProgress,
 } from '../../observing/index.ts'
+import { forEachInSlices } from '../../../slices.ts'
 import type { DatabaseMeter, DatabaseUsage } from './database-usage.ts'
 import { gapMs, type CounterReading } from './sample.ts'
 import { selectDatabases } from './sample-store.ts'
@@ -19,32 +20,37 @@ export async function readAllCounters(
   client: ClientBase,
   meters: ReadonlyMap<string, DatabaseMeter>,
 ): Promise<CounterReading[]> {
-  const [observed, usage, states, processors] = await Promise.all([
+  const [observed, usage, totals, processors] = await Promise.all([
     app.runtime.observe(),
     app.runtime.usage(),
-    selectContainerStates(app.db),
-    selectProcessorStates(app.db),
+    selectContainerTotals(app.db),
+    selectProcessorProgress(app.db),
   ])
-  const usageOf = new Map(usage.map((u) => [`${u.workload}/${u.container}`, u]))
-  const countsOf = new Map(states.map((s) => [`${workloadIdOf(s.squidId, s.generation)}/${s.container}`, s]))
-  const stateOf = new Map(processors.map((p) => [`${p.squidId}.${p.generation}/${p.processor}`, p]))
+  const usageOf = new Map<string, ContainerUsage>()
+  await forEachInSlices(usage, (u) => usageOf.set(`${u.workload}/${u.container}`, u))
+  const countsOf = new Map<string, ContainerTotals>()
+  await forEachInSlices(totals, (t) => countsOf.set(`${workloadIdOf(t.squidId, t.generation)}/${t.container}`, t))
+  const stateOf = new Map<string, ProcessorProgress>()
+  await forEachInSlices(processors, (p) => stateOf.set(`${workloadIdOf(p.squidId, p.generation)}/${p.processor}`, p))
   const nowMs = app.clock.now().getTime()
-  const containers = observed.flatMap((observation) => {
+  const readings: CounterReading[] = []
+  await forEachInSlices(observed, (observation) => {
     const key = `${observation.workload}/${observation.container}`
     const context = {
       usage: usageOf.get(key),
       counts: countsOf.get(key),
       state: freshStateOf(observation, stateOf.get(key), nowMs),
     }
-    return readContainer(observation, context, nowMs) ?? []
+    const reading = readContainer(observation, context, nowMs)
+    if (reading) readings.push(reading)
   })
-  return [...containers, ...(await readDatabases(app, client, meters, nowMs))]
+  return [...readings, ...(await readDatabases(app, client, meters, nowMs))]
 }
 
 type ContainerContext = {
   usage: ContainerUsage | undefined
-  counts: ContainerRow | undefined
-  state: ProcessorRow | null
+  counts: ContainerTotals | undefined
+  state: ProcessorProgress | null
 }
 
 /** Returns null for workloads that are not versions, and for finished containers, which no longer use anything. */
@@ -84,15 +90,19 @@ function readContainer(
 }
 
 /** Returns the kills of all runs, including the current one; null while the previous run has not been counted. */
-function oomKillsOf(usage: ContainerUsage | undefined, { run, runEnd, oomKills }: ContainerRow): number | null {
+function oomKillsOf(usage: ContainerUsage | undefined, { run, runEnd, oomKills }: ContainerTotals): number | null {
   if (!usage) return oomKills
   if (usage.run !== run) return null
   return oomKills + (runEnd === null ? (usage.oomKills ?? 0) : 0)
 }
 
 /** Returns the processor's values if it responds and has processed a block, else null. */
-function freshStateOf(observation: Observation, state: ProcessorRow | undefined, nowMs: number): ProcessorRow | null {
-  const isFresh = state && !state.unansweredSince && nowMs - state.scrapedAt.getTime() <= gapMs
+function freshStateOf(
+  observation: Observation,
+  state: ProcessorProgress | undefined,
+  nowMs: number,
+): ProcessorProgress | null {
+  const isFresh = state && !state.isUnanswered && nowMs - state.scrapedAtMs <= gapMs
   return isFresh && observation.state === 'running' && state.currentBlock >= 0 ? state : null
 }
 

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { sumGenerations, countersOf, gapMs, sampleOf, type Counters, type CounterReading } from './sample.ts'
+import {
+  addSample,
+  countersOf,
+  gapMs,
+  sampleOf,
+  type Counters,
+  type CounterReading,
+  type SamplesByContainer,
+} from './sample.ts'
 
 const reading = (changes: Partial<CounterReading> = {}): CounterReading => ({
   squidId: 1,
@@ -117,7 +125,9 @@ test('values that are unknown for a while are counted from the last known value'
 
 test('unknown values of one of two generations do not affect the other', () => {
   const unknown = { ...sampleOf(reading(), undefined, null), rpcRequests: null, progress: null }
-  const [sum, ...others] = sumGenerations([unknown, sampleAfter(laterReading())])
+  const sums: SamplesByContainer = new Map()
+  for (const sample of [unknown, sampleAfter(laterReading())]) addSample(sums, sample)
+  const [sum, ...others] = sums.values()
   expect(others).toEqual([])
   expect(sum).toMatchObject({ observedSeconds: 10, cpuSeconds: 5, crashes: 3, blocks: 100, rpcRequests: 30 })
 })

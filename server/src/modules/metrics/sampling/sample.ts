@@ -125,15 +125,14 @@ const increase = (current: number | null, previous: number | null): number | nul
 const newEvents = (current: number | null, previous: number | undefined): number | null =>
   current === null ? null : previous === undefined || current < previous ? current : current - previous
 
-/** Adds up the samples of generations that run at the same time during an update: they count as one container. */
-export function sumGenerations(samples: Sample[]): Sample[] {
-  const sums = new Map<string, Sample>()
-  for (const sample of samples) {
-    const key = `${sample.squidId} ${sample.container}`
-    const other = sums.get(key)
-    sums.set(key, other ? addSamples(other, sample) : sample)
-  }
-  return [...sums.values()]
+/** The samples of all containers, each with the sum over its generations. */
+export type SamplesByContainer = Map<string, Sample>
+
+/** Adds a sample to those of generations that run at the same time during an update: they count as one container. */
+export function addSample(sums: SamplesByContainer, sample: Sample): void {
+  const key = `${sample.squidId} ${sample.container}`
+  const other = sums.get(key)
+  sums.set(key, other ? addSamples(other, sample) : sample)
 }
 
 function addSamples(a: Sample, b: Sample): Sample {

@@ -8,10 +8,18 @@ import { inTransaction } from '../../../db/transaction.ts'
 import { containerKey } from '../../container-key.ts'
 import { applyRetention } from '../rollup/retention.ts'
 import { rollUp } from '../rollup/roll-up.ts'
+import { forEachInSlices } from '../../../slices.ts'
 import { DatabaseMeter } from './database-usage.ts'
 import { readAllCounters } from './read-counters.ts'
 import { deleteCountersBefore, insertSamples, putCounters, putSampledAt, selectCounters } from './sample-store.ts'
-import { sumGenerations, countersOf, sampleOf, type Counters, type CounterReading } from './sample.ts'
+import {
+  addSample,
+  countersOf,
+  sampleOf,
+  type Counters,
+  type CounterReading,
+  type SamplesByContainer,
+} from './sample.ts'
 
 /**
  * `everyMs`: the interval of samples. `idleRatio`: the pause after a roll-up as a multiple of its duration; with 19,
@@ -63,17 +71,20 @@ export async function openSampler(
       const nowMs = app.clock.now().getTime()
       await startDay(nowMs)
       const readings = await readAllCounters(app, client, meters)
-      const countersBefore = (reading: CounterReading) => lastCounters.get(containerKey(reading))
-      const samples = sumGenerations(
-        readings.map((reading) => sampleOf(reading, countersBefore(reading), blockBefore(lastCounters, reading))),
-      )
-      const counters = readings.map((reading) => countersOf(reading, countersBefore(reading)))
+      const samples: SamplesByContainer = new Map()
+      const counters: Counters[] = []
+      await forEachInSlices(readings, (reading) => {
+        const before = lastCounters.get(containerKey(reading))
+        const block = reading.lastBlock === null ? null : blockBefore(lastCounters, reading)
+        addSample(samples, sampleOf(reading, before, block))
+        counters.push(countersOf(reading, before))
+      })
       await inTransaction(client, async () => {
-        await insertSamples(client, nowMs, samples)
+        await insertSamples(client, nowMs, [...samples.values()])
         await putCounters(client, counters)
         await putSampledAt(client, nowMs)
       })
-      for (const row of counters) lastCounters.set(containerKey(row), row)
+      await forEachInSlices(counters, (row) => void lastCounters.set(containerKey(row), row))
       evictOldCounters(lastCounters, nowMs)
       if (performance.now() < nextRollUpMs) return
       const startedMs = performance.now()

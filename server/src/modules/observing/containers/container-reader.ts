@@ -1,7 +1,7 @@
 import type { WorkerApp } from '../../../app.ts'
 import { restartUnlessFinished } from './ending.ts'
 import type { HeadLookup } from '../sources/known-heads.ts'
-import { readContainers, type ContainersReading } from './observe-containers.ts'
+import { readContainers, type ContainersReading, type LastReadings } from './observe-containers.ts'
 import type { ContainerRow } from '../observe-store.ts'
 import { containerKey } from '../../container-key.ts'
 import type { ObservationCache } from '../observation-cache.ts'
@@ -19,6 +19,7 @@ export function createContainerReader(
 ): ContainerReader {
   /** The end times of the processors that have finished their work. */
   const finishedAtMs = new Map<string, number>()
+  const last: LastReadings = new Map()
 
   const isFinished = async (key: string, row: ContainerRow): Promise<boolean> => {
     const endedAtMs = row.since.getTime()
@@ -35,13 +36,13 @@ export function createContainerReader(
   }
 
   return async () => {
-    const reading = await readContainers({ clock, runtime }, cache.containers)
+    const reading = await readContainers({ clock, runtime }, cache.containers, last)
     for (const key of finishedAtMs.keys()) if (!reading.containers.has(key)) finishedAtMs.delete(key)
-    const ended = [...reading.containers].filter(
-      ([, row]) => row.state === 'finished' && row.exitCode === 0 && isProcessor({ name: row.container }),
-    )
     let isRetried = false
-    for (const [key, row] of ended) if (!(await isFinished(key, row))) isRetried = true
-    return isRetried ? readContainers({ clock, runtime }, cache.containers) : reading
+    for (const [key, row] of reading.containers) {
+      const hasEnded = row.state === 'finished' && row.exitCode === 0 && isProcessor({ name: row.container })
+      if (hasEnded && !(await isFinished(key, row))) isRetried = true
+    }
+    return isRetried ? readContainers({ clock, runtime }, cache.containers, last) : reading
   }
 }

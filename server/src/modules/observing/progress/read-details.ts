@@ -1,5 +1,6 @@
 import type { Db } from '../../../db/database.ts'
 import { isHasura } from '../../containers.ts'
+import { groupInSlices } from '../../../slices.ts'
 import {
   selectDetails,
   type ObservedApi,
@@ -27,19 +28,21 @@ export async function readVersionDetails(
   selector: SquidSelector,
 ): Promise<(squidId: number) => VersionDetails> {
   const rows = await selectDetails(db, selector)
-  const tags = Map.groupBy(rows.tags, (row) => row.squidId)
+  const bySquid = <R extends { squidId: number }>(of: R[]) => groupInSlices(of, ({ squidId }) => squidId)
   const databases = new Map(rows.databases.map((row) => [row.squidId, row]))
-  const containers = Map.groupBy(rows.containers, (row) => row.squidId)
-  const processors = Map.groupBy(rows.processors, (row) => row.squidId)
-  const apis = Map.groupBy(rows.apis.filter(isApiRow), (row) => row.squidId)
-  const hasura = Map.groupBy(rows.apis.filter(isHasuraRow), (row) => row.squidId)
+  const [tags, containers, processors] = [
+    await bySquid(rows.tags),
+    await bySquid(rows.containers),
+    await bySquid(rows.processors),
+  ]
+  const servers = await bySquid(rows.apis)
   return (squidId) => ({
     tags: (tags.get(squidId) ?? []).map((row) => row.tag),
     database: databases.get(squidId) ?? null,
     containers: containers.get(squidId) ?? [],
     processors: processors.get(squidId) ?? [],
-    apis: apis.get(squidId) ?? [],
-    hasura: hasura.get(squidId) ?? [],
+    apis: servers.get(squidId)?.filter(isApiRow) ?? [],
+    hasura: servers.get(squidId)?.filter(isHasuraRow) ?? [],
   })
 }
 

@@ -3,6 +3,8 @@ import { observeHeads, type ChainHead } from '../../chains/index.ts'
 import { chainOf } from './chain-of.ts'
 import { variablesOfManifest } from '../../manifest/index.ts'
 import { isProcessor } from '../../containers.ts'
+import { inBatches } from '../../../db/batches.ts'
+import { forEachInSlices } from '../../../slices.ts'
 import { openWorkload } from '../../versions/index.ts'
 import { sourceName } from './source-log.ts'
 import { listWorkloadVersions, selectSealedWorkloads, type SealedWorkload } from './workload-store.ts'
@@ -32,15 +34,17 @@ export function createKnownHeads(app: App): KnownHeads {
 
   /** Decrypts only the workloads that changed, since decryption is slow. */
   const readChanged = async () => {
-    const current = new Map((await listWorkloadVersions(app.db)).map((row) => [row.squidId, row.rowVersion]))
+    const current = new Map<number, string>()
+    const changed: number[] = []
+    await forEachInSlices(await listWorkloadVersions(app.db), ({ squidId, rowVersion }) => {
+      current.set(squidId, rowVersion)
+      if (workloads.get(squidId)?.rowVersion !== rowVersion) changed.push(squidId)
+    })
     for (const squidId of workloads.keys()) if (!current.has(squidId)) workloads.delete(squidId)
-    const changed = [...current].filter(([squidId, rowVersion]) => workloads.get(squidId)?.rowVersion !== rowVersion)
-    const sealed = await selectSealedWorkloads(
-      app.db,
-      changed.map(([squidId]) => squidId),
-    )
-    for (const row of sealed)
-      workloads.set(row.squidId, { rowVersion: current.get(row.squidId) ?? '', ...readWorkload(app, row) })
+    for (const batch of inBatches(changed))
+      await forEachInSlices(await selectSealedWorkloads(app.db, batch), (row) =>
+        workloads.set(row.squidId, { rowVersion: current.get(row.squidId) ?? '', ...readWorkload(app, row) }),
+      )
   }
 
   return {

@@ -8,6 +8,7 @@ import { silenceOf } from '../progress/silence.ts'
 import { isSdkLine, sourceSentence, lastSourceError } from './source-log.ts'
 import { workloadIdOf } from '../../manifest/index.ts'
 import { isProcessor } from '../../containers.ts'
+import { forEachInSlices } from '../../../slices.ts'
 
 const maxConcurrent = 8
 const tailLines = 100
@@ -28,10 +29,11 @@ export function createSourceObserver(
 ) {
   return async (): Promise<void> => {
     const nowMs = app.clock.now().getTime()
-    const silent = [...cache.containers].flatMap(([key, row]) => {
-      if (row.state !== 'running' || !isProcessor({ name: row.container })) return []
+    const silent: { key: string; row: ContainerRow; sinceMs: number }[] = []
+    await forEachInSlices([...cache.containers], ([key, row]) => {
+      if (row.state !== 'running' || !isProcessor({ name: row.container })) return
       const sinceMs = silentSince(row, cache.processors.get(key), processorSources, nowMs)
-      return sinceMs === null ? [] : [{ key, row, sinceMs }]
+      if (sinceMs !== null) silent.push({ key, row, sinceMs })
     })
     const redactorOf = await redactors([...new Set(silent.map(({ row }) => row.squidId))])
     const sources = new Map<string, SourceRow>()

@@ -7,11 +7,11 @@ import { squids } from '../../versions/index.ts'
 const isDesiredRunning = and(eq(squids.desiredState, 'running'), isNotNull(squids.sealedWorkload))
 
 /** Lists the versions whose desired state is running. `rowVersion` changes with every write of the row; the workload itself is not read. */
-export function listWorkloadVersions(db: Db): Promise<{ squidId: number; rowVersion: string }[]> {
-  return db
-    .select({ squidId: squids.id, rowVersion: sql<string>`xmin::text` })
-    .from(squids)
-    .where(isDesiredRunning)
+export async function listWorkloadVersions(db: Db): Promise<{ squidId: number; rowVersion: string }[]> {
+  const { rows } = await db.execute<{ squidId: number; rowVersion: string }>(
+    sql`select id as "squidId", xmin::text as "rowVersion" from squids where ${isDesiredRunning}`,
+  )
+  return rows
 }
 
 /** A version's sealed workload, and what else determines its data sources. */

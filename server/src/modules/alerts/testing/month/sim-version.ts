@@ -1,6 +1,6 @@
 import { minutes } from '../../../../clock.ts'
 import { nextRow } from '../../../observing/probing/observe-processors.ts'
-import type { ProcessorRow } from '../../../observing/index.ts'
+import type { ProcessorRow } from '../../../observing/observe-store.ts'
 import type { AlertSubject } from '../../rules/alert-subjects.ts'
 import type { ObservedApi, ObservedProcessor } from '../../../observing/progress/details-store.ts'
 import { observedContainer } from '../../../observing/testing/observed.ts'
