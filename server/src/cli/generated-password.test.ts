@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { addUser, resetUserPassword, type CliOptions } from './commands.ts'
 import { days } from '../clock.ts'
-import { operatorAuth } from '../modules/auth/index.ts'
+import { operatorAuth, passwords } from '../modules/auth/index.ts'
 import { startTestApp, type TestApp } from '../testing/index.ts'
 
 let t: TestApp
@@ -38,6 +38,17 @@ test('a password that the user chose does not expire: after a change, or if the 
   t.clock.advance(days(100))
   await signIn('changed@example.com', 'my own password')
   await signIn('given@example.com', 'typed by the user')
+})
+
+test('a password that the previous release stored does not expire, although that release keeps the expiry', async () => {
+  await add('rolled-back@example.com')
+  const chosen = await passwords.hash('my own password')
+  await t.app.database.pool.query('update users set password_hash = $1 where email = $2', [
+    chosen,
+    'rolled-back@example.com',
+  ])
+  t.clock.advance(days(7))
+  await signIn('rolled-back@example.com', 'my own password')
 })
 
 test('a user cannot keep a generated password by changing it to itself', async () => {

@@ -87,11 +87,21 @@ export async function setPasswordHash(
   passwordHash: string,
   generatedUntil: Date | null = null,
 ): Promise<void> {
-  await db.update(users).set({ passwordHash, generatedPasswordUntil: generatedUntil }).where(eq(users.id, userId))
+  await db
+    .update(users)
+    .set({
+      passwordHash,
+      generatedPasswordUntil: generatedUntil,
+      generatedPasswordHash: generatedUntil && passwordHash,
+    })
+    .where(eq(users.id, userId))
 }
 
 export async function deletePassword(db: Db, userId: number): Promise<void> {
-  await db.update(users).set({ passwordHash: null, generatedPasswordUntil: null }).where(eq(users.id, userId))
+  await db
+    .update(users)
+    .set({ passwordHash: null, generatedPasswordUntil: null, generatedPasswordHash: null })
+    .where(eq(users.id, userId))
 }
 
 /** Confirms the email of an account. Returns false when another account has already confirmed the same email. */

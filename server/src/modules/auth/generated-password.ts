@@ -16,12 +16,14 @@ const generatePassword = ({ clock }: Pick<App, 'clock'>): { password: string; un
   until: new Date(clock.now().getTime() + lifetimeMs),
 })
 
+type PasswordOf = Pick<Account, 'passwordHash' | 'generatedPasswordHash' | 'generatedPasswordUntil'>
+
 /** @throws Refusal 405 if the operator's command generated the password too long ago */
 export function requireValidPassword(
   { clock }: Pick<App, 'clock'>,
-  { generatedPasswordUntil: until }: Pick<Account, 'generatedPasswordUntil'>,
+  { passwordHash, generatedPasswordHash, generatedPasswordUntil: until }: PasswordOf,
 ): void {
-  if (until && until <= clock.now())
+  if (until && until <= clock.now() && passwordHash === generatedPasswordHash)
     throw refuse(
       'PASSWORD_EXPIRED',
       'This generated password has expired. Choose your own with "Forgot password", or ask the operator for another one.',

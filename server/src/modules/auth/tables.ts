@@ -36,6 +36,8 @@ export const users = pgTable(
     passwordHash: text(),
     /** Set while the password is one that `shoal user` generated: it is then valid until this time. */
     generatedPasswordUntil: time(),
+    /** The hash of this generated password. The previous release changes only `passwordHash`; a password with another hash does not expire. */
+    generatedPasswordHash: text(),
     emailVerified: boolean().notNull().default(false),
     /**
      * When the user proved access to the mailbox: by opening an emailed link in a session of the account, by a recovery, or through a

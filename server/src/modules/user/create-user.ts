@@ -32,7 +32,12 @@ export async function createUser(app: App, input: NewUser): Promise<UserRow & { 
 type NewUserColumns = Omit<NewUser, 'password'> & { passwordHash: string | null }
 
 async function addUserWithPlayground(db: Db, input: NewUserColumns, now: Date) {
-  const user = await addAccount(db, { ...input, emailProvenAt: input.emailVerified ? now : null, createdAt: now })
+  const user = await addAccount(db, {
+    ...input,
+    generatedPasswordHash: input.generatedPasswordUntil ? input.passwordHash : null,
+    emailProvenAt: input.emailVerified ? now : null,
+    createdAt: now,
+  })
   if (!user) throw invalidField('email', `The email ${input.email} already has an account.`)
   const playground = await createPlayground(db, user.id, now)
   return { ...user, playground: { code: playground.code } }
