@@ -56,7 +56,8 @@ export async function openHostBuilder(options: HostBuilderOptions, names: ImageN
   return { host, imagesDir: imagesDirOf(options), builder }
 }
 
-const imagesDirOf = ({ stateDir }: BuilderSettings) => join(stateDir, 'images')
+/** Returns the folder of the images on this host. */
+export const imagesDirOf = ({ stateDir }: Pick<BuilderSettings, 'stateDir'>): string => join(stateDir, 'images')
 
 /**
  * Opens a builder whose programs run in the backend that `backendOf` returns, with the registry if there is one.

@@ -81,7 +81,7 @@ export { type ProcessDriverOptions, createProcessRuntime } from './process/proce
 export { pushStoredImages, storedImages } from './images/stored-images.ts'
 export { inspectCluster, inspectHost, inspectRegistry } from './inspect.ts'
 export { readHostReport, type HostReport } from './process/host-report.ts'
-export { openProcessRuntime, type ProcessRuntimeOptions } from './process-runtime.ts'
+export { createRuntimeWithoutBuilder, openProcessRuntime, type ProcessRuntimeOptions } from './process-runtime.ts'
 export type { FileList, ListedFile } from './build/file-list.ts'
 export { type HostBuilderOptions, openHostBuilder } from './host-builder.ts'
 export { openJobBuilder } from './kubernetes/builds/job-builder.ts'

@@ -1,6 +1,6 @@
 import type { Builder } from './builder.ts'
 import type { Runtime } from './driver.ts'
-import { type HostBuilderOptions, openHostBuilder } from './host-builder.ts'
+import { type HostBuilderOptions, imagesDirOf, openHostBuilder } from './host-builder.ts'
 import { createProcessRuntime } from './process/process-driver.ts'
 import type { EnvironmentSealer } from './process/workload-file.ts'
 
@@ -19,4 +19,11 @@ export async function openProcessRuntime(
   const { host, imagesDir, builder } = await openHostBuilder(options, 'stored')
   const { stateDir, sealer } = options
   return { runtime: createProcessRuntime({ stateDir, imagesDir, host, sealer }), builder }
+}
+
+/** Creates the runtime of `openProcessRuntime` for a program that only ends containers: without a builder, which needs npm and the toolchain of squids. */
+export function createRuntimeWithoutBuilder(options: ProcessRuntimeOptions): Runtime {
+  const { stateDir, sandbox, network, targets, containerDiskBytes, sealer } = options
+  const imagesDir = imagesDirOf(options)
+  return createProcessRuntime({ stateDir, sandbox, network, targets, containerDiskBytes, imagesDir, sealer })
 }

@@ -95,8 +95,12 @@ export async function lockTables(client: Client): Promise<Table[]> {
   return await listTables(client)
 }
 
-/** Returns the names of the queues. */
+/** Returns the names of the queues; none if no server has started on this database, since the first one creates the table of queues. */
 export async function listQueues(client: Client): Promise<string[]> {
+  const { rows: found } = await client.query<{ name: string | null }>(
+    `select to_regclass('pgboss.queue')::text as name`,
+  )
+  if (!found[0]?.name) return []
   const { rows } = await client.query<{ name: string }>('select name from pgboss.queue order by 1')
   return rows.map(({ name }) => name)
 }

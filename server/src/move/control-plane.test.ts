@@ -91,6 +91,13 @@ test('copies rows, days, jobs and the values of sequences; rules for changes app
   await expect(target.pool.query('delete from audit_log')).rejects.toThrow()
 })
 
+test('copies an installation on which only commands have run, which has no queues yet', async () => {
+  await source.pool.query('drop schema pgboss cascade')
+  expect((await copy()).copied.rows).toBeGreaterThan(1050)
+  const { rows } = await target.pool.query('select name from pgboss.queue')
+  expect(rows.filter(({ name }) => !/^__pgboss/.test(name))).toEqual([])
+})
+
 test('while the tables are locked, no process can change the source, and all can read it', async () => {
   await lockTables(from)
   const writer = await connectForMove(source.url)

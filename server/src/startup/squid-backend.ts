@@ -1,5 +1,6 @@
 import {
   createProcessDirectory,
+  createRuntimeWithoutBuilder,
   createSimBuilder,
   createSimRuntime,
   openProcessRuntime,
@@ -57,10 +58,9 @@ export function createSquidBackend(
     log: (message: string) => log.info(message),
   }
   if (config.kubernetes) return createKubernetesBackend(config.kubernetes, installation, host)
-  const open = () => openProcessRuntime({ ...host, sealer })
   return {
     directory: createProcessDirectory({ stateDir }),
-    open,
-    openRuntime: async () => (await open()).runtime,
+    open: () => openProcessRuntime({ ...host, sealer }),
+    openRuntime: () => Promise.resolve(createRuntimeWithoutBuilder({ ...host, sealer })),
   }
 }
