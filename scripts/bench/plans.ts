@@ -49,7 +49,7 @@ const linesOf = (judged: Judged[]) =>
 export const bench: Bench = {
   name: 'plans',
   async *run({ isWriting }) {
-    const { statements: recorded, uncalled, failedStatements } = await recordPlans(versions)
+    const { statements: recorded, uncalled, unfinished, failedStatements } = await recordPlans(versions)
     const judged = judge(recorded, lists, versions)
     const file = process.env['PLANS_FILE']
     const header =
@@ -67,6 +67,8 @@ export const bench: Bench = {
     for (const name of unmeasured)
       if (!uncalled.includes(name)) console.error(`The function ${name} was called. Remove it from unmeasured.ts.`)
     yield atMost(0, 'plans, functions without plans', missing.length, '')
+    for (const caller of unfinished) console.error(`${caller} did not complete a round in time.`)
+    yield atMost(0, 'plans, loops without a complete round', unfinished.length, '')
     for (const line of failedStatements) console.error(`A statement failed: ${line.slice(0, 1000)}`)
     yield atMost(0, 'plans, failed statements', failedStatements.length, '')
     const unused = unusedEntries(judged, lists)

@@ -10,6 +10,14 @@ export const aggregates: Aggregate[] = [
   { statement: `select to_char("hour" at time zone 'UTC', 'YYYY-MM-DD'), "type", "squid_id",`, reason: readsCosts },
   { statement: 'select squid_id as "squidId", container, to_json(array_agg(bin))', reason: readsChart },
   { statement: 'select squid_id as "squidId", container, sum(crashes)', reason: readsChart },
+  {
+    statement: 'select (extract(epoch from at) * 1000)::float8 as "atMs", to_json(array_agg(squid_id))',
+    reason: readsChart,
+  },
+  {
+    statement: 'select u.org_id as "orgId", u.version, s.name',
+    reason: 'Adds up the RPC requests of each version and hour. A row counts the requests of one method.',
+  },
   { statement: 'insert into container_hours (', reason: rollsUp },
   { statement: 'insert into container_days (', reason: rollsUp },
   { statement: 'insert into container_months (', reason: rollsUp },
@@ -17,13 +25,12 @@ export const aggregates: Aggregate[] = [
   { statement: 'insert into ingress_days (', reason: rollsUp },
   { statement: 'insert into ingress_months (', reason: rollsUp },
   {
-    statement: 'select count(*)::int as count from sampled_counters where squid_id in',
-    reason: 'Counts the containers of an organization, which determines the resolution of its charts.',
+    statement: 'select o.id, o.code, o.name, o.is_playground as "isPlayground"',
+    reason: 'Counts the versions of each organization that an operator lists.',
   },
   {
-    statement: 'select (extract(epoch from max(at)) * 1000)::float8 as "atMs" from sampled_counters',
-    reason:
-      'The time of the newest sample, once in a round of alerts. An index on it would be written for every container every 15 seconds.',
+    statement: 'select count(*)::int as count from sampled_counters where squid_id =',
+    reason: 'Counts the containers of an organization, which determines the resolution of its charts.',
   },
   {
     statement: 'select org_id as "orgId", sum(requests)::float8 as "rpcRequests" from rpc_usage',

@@ -17,6 +17,7 @@ import { installationPrefix } from '../../../../server/src/modules/databases/ind
 import type { Sealer } from '../../../../server/src/sealing/sealer.ts'
 import { createLog } from '../../../../server/src/startup/log.ts'
 import { sendableJobs } from '../../../../server/src/startup/sendable-jobs.ts'
+import { providerSettings } from './services.ts'
 
 /** Stores sealed columns in plain text, so that SQL statements can fill them. */
 const plainTextSealer: Sealer = { seal: (plain) => plain, open: (sealed) => sealed, isCurrent: () => true }
@@ -31,7 +32,10 @@ export type BenchApp = { app: WorkerApp; failedStatements: string[]; close: () =
 export async function openBenchApp(
   databaseUrl: string,
   filledVersions: number,
-  devnetUrl = 'http://127.0.0.1:9',
+  {
+    devnetUrl = 'http://127.0.0.1:9',
+    external = {},
+  }: { devnetUrl?: string; external?: NonNullable<WorkerApp['external']> } = {},
 ): Promise<BenchApp> {
   const config = loadConfig({
     SHOAL_DATA_DIR: mkdtempSync(join(tmpdir(), 'data-')),
@@ -46,6 +50,7 @@ export async function openBenchApp(
     SHOAL_TLS: 'acme',
     SHOAL_ACME_DIRECTORY_URL: 'https://127.0.0.1:9/directory',
     SHOAL_DNS_SERVERS: '127.0.0.1:9',
+    ...providerSettings,
   })
   const failedStatements: string[] = []
   const log = createLog(config, { write: (line) => void (isFailedStatement(line) && failedStatements.push(line)) })
@@ -71,6 +76,7 @@ export async function openBenchApp(
     builder,
     componentStates: noComponentStates(),
     outboxKey: null,
+    external,
   }
   const close = async () => {
     await runtime.close('stop')

@@ -45,7 +45,12 @@ const queriesByEndpoint: Record<string, string[]> = {
   'squids.list': ['search=squid-1', 'search=('],
   'squids.listMine': ['name=squid-1'],
   'squids.listSummaries': ['ids=$squidId'],
-  'deployments.list': ['squidId=$squidId&logs=false', 'before=20000&limit=20', 'statusGroup=IN_PROGRESS'],
+  'deployments.list': [
+    'squidId=$squidId',
+    'squidId=$squidId&logs=false',
+    'before=20000&limit=20',
+    'statusGroup=IN_PROGRESS',
+  ],
   'deployments.get': ['logsAfter=3'],
   'deployments.getChanges': ['against=$firstDeployment'],
   'logs.history': ['search=rate', 'level=ERROR', 'container=processor', 'search=nothing&orderBy=asc', 'at=20'],

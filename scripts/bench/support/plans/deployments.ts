@@ -42,4 +42,6 @@ export async function deployAndChange({ url, gatewayUrl, org: { code, token } }:
     () => api.squids.delete({ params }),
   ]
   for (const change of changes) await untilFinished((await change()).id)
+  // Repeats the deletion, like a client that received no response. More than a minute later, the server returns 404.
+  await api.squids.delete({ params }).catch(() => undefined)
 }

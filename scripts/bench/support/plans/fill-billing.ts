@@ -27,7 +27,7 @@ export const billing = [
 
 /**
  * Statements that give a few organizations the states in which billing has work to do: a cap that is reached, another that is not,
- * a debt that is too old, a month to close, and a deletion.
+ * a debt that is too old, a month to close, and deletions.
  */
 export const billingStates = (orgs: number): string[] => [
   `update billing_accounts set spend_cap_usd = 1000000 where org_id % 4 = 1`,
@@ -38,4 +38,11 @@ export const billingStates = (orgs: number): string[] => [
   `delete from charges where org_id = 5 and invoice in (select number from invoices where month = to_char(now() - interval '1 month', 'YYYY-MM'))`,
   `delete from invoices where org_id = 5 and month = to_char(now() - interval '1 month', 'YYYY-MM')`,
   `update orgs set deleted_at = now() - interval '3 hours' where id = ${orgs}`,
+  // Two deleted organizations without versions: one has a month to close, the other is settled.
+  `insert into orgs (code, name, status, squids_limit, created_at, deleted_at, settled_at)
+   select code, code, 'ACTIVE', 100, now() - interval '200 days', now() - interval '3 hours', settled_at
+   from (values ('unsettled', null), ('settled', now())) o (code, settled_at)`,
+  `insert into usage_records (org_id, squid_id, squid_name, source, resource, type, hour, part, quantity, month, recorded_at)
+   select id, 1000000000, 'deleted@v1', 'containers', 'deleted/processor', 'processor.small', date_trunc('hour', now()) - interval '1 day', 0, 3600000,
+     to_char(now() - interval '1 day', 'YYYY-MM'), now() from orgs where code = 'unsettled'`,
 ]

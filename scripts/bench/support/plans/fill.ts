@@ -65,15 +65,16 @@ const orgAndUserRows = (orgs: number) => [
 
 const versionRows = (versions: number, orgs: number) => [
   `insert into squids (org_id, name, slot, description, manifest_raw, manifest_current, package_json, image, generation, generations_used,
-     api_replicas, api_profile, processor_profile, processors, secret_names, source_hosts, last_deploy, deployed_at)
+     api_replicas, api_profile, processor_profile, processors, secret_names, source_hosts, last_deploy, deployed_at, secrets_read_at)
    select case when n <= ${versions / 10} then 1 else n % ${orgs} + 1 end, 'squid-' || n / 4, 'v' || n, 'A squid', ${jsonLiteral(manifest)}, ${jsonLiteral(manifest)}, ${jsonLiteral(packageJson)},
      'image-' || n, 1, 1, 1, 'small', 'small', '["processor"]', '["RPC_URL"]', '["rpc.example.com"]',
-     json_build_object('id', n, 'type', 'DEPLOY', 'status', 'OK', 'failed', 'NO', 'running', false), now() - n * interval '1 minute'
+     json_build_object('id', n, 'type', 'DEPLOY', 'status', 'OK', 'failed', 'NO', 'running', false), now() - n * interval '1 minute', now() - n * interval '1 minute'
    from generate_series(1, ${versions}) n`,
   `update squids s set sealed_workload = ${workload}`,
   `insert into squid_tags (org_id, squid_name, tag, squid_id) select org_id, name, 'prod', min(id) from squids group by org_id, name`,
   `insert into squid_databases (squid_id, database, role, sealed_password, read_role, sealed_read_password, version, profile, total_bytes, used_bytes, measured_at)
    select id, 'bench_' || id, 'bench_' || id, 'password-' || id, 'bench_' || id || '_ro', 'password-ro-' || id, '18', 'small', 10737418240, 1000000000, now() from squids`,
+  `insert into squid_logins (squid_id, workload, container, sealed_password) select id, id || '.1', 'processor', 'password-' || id from squids`,
   `insert into container_states (squid_id, generation, container, state, since, restarts, oom_kills, is_out_of_memory, run, run_ordinal)
    select id, 1, c, 'running', now() - interval '1 day', 0, 0, false, 'run-' || id || c, 0 from squids, ${containers} c`,
   `insert into container_runs (squid_id, generation, container, run, ordinal, started_at, ended_at, exit_code, how)
@@ -149,12 +150,13 @@ function metrics(): string[] {
     ...(['samples', 'minutes', 'hours', 'days', 'months'] as const).map(container),
     ...(['minutes', 'hours', 'days', 'months'] as const).map(ingress),
     `insert into metric_rollups (family, rolled_until) select unnest(array['container', 'ingress']), date_trunc('minute', now())`,
+    `insert into sampler_state (sampled_at) values (now())`,
     `insert into sampled_counters (squid_id, generation, container, at, oom_kills, crashes, last_block) select id, 1, c, now(), 0, 0, 1000000 from squids, ${meteredResources} c`,
   ]
 }
 
 const rpc = [
-  `insert into rpc_tokens (org_id, hash, sealed, created_at) select id, md5('rpc' || id), 'token-' || id, now() from orgs`,
+  `insert into rpc_tokens (org_id, hash, sealed, created_at) select id, md5('rpc' || id), 'token-' || id, now() from orgs where id <> 2`,
   `insert into rpc_usage (org_id, chain, method, version, hour, requests, failures)
    select org_id, 'ethereum', m, min(id)::text, date_trunc('hour', now()) - h * interval '1 hour', 1000, 1
    from squids, unnest(array['eth_call', 'eth_getLogs', 'eth_getBlockByNumber']) m, generate_series(0, 71) h group by org_id, m, h`,
@@ -166,6 +168,9 @@ const rpc = [
 
 const alerts = [
   `insert into alert_rules (org_id, kind, is_enabled, threshold) select id, 'STALLED', true, 10 from orgs`,
+  // The programs of filled versions do not respond: these rules would open an alert for each of them, each in a transaction.
+  `insert into alert_rules (org_id, kind, is_enabled, threshold) select id, kind, id % 50 = 3, null
+   from orgs, unnest(array['SOURCE_SILENT', 'API_DOWN']) kind`,
   `insert into alert_channels (org_id, type, name, sealed_url, is_enabled, created_at) select id, 'webhook', 'Webhook ' || n, 'http://127.0.0.1:9/' || id, id = 3, now() from orgs, generate_series(1, 2) n`,
   `insert into alert_events (org_id, kind, severity, squid_id, squid_name, squid_slot, container, label, reason, started_at, ended_at)
    select org_id, 'STALLED', 'CRITICAL', id, name, slot, 'processor', name || '@' || slot, 'It does not progress.', now() - n * interval '1 day',

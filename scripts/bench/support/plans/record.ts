@@ -5,11 +5,14 @@ import { startStoreCoverage } from './coverage.ts'
 import { fillInstallation } from './fill.ts'
 import { explainSettings, PlanRecorder, type RecordedStatement } from './recorder.ts'
 import { runEverything } from './run.ts'
+import { startProvider } from './services.ts'
 
 type Recording = {
   statements: RecordedStatement[]
   /** The functions with SQL that the server never called, as `path#name`. */
   uncalled: string[]
+  /** The loops that did not complete a round in time. */
+  unfinished: string[]
   /** Lines of the log about statements that failed. */
   failedStatements: string[]
 }
@@ -30,13 +33,16 @@ export async function recordPlans(versions: number): Promise<Recording> {
     const recorder = new PlanRecorder()
     const coverage = await startStoreCoverage()
     await using devnet = await startDevnet({ transfers: 20 })
-    const { app, failedStatements, close } = await openBenchApp(url, versions, devnet.rpcUrl)
+    await using provider = await startProvider()
+    const options = { devnetUrl: devnet.rpcUrl, external: provider.external }
+    const { app, failedStatements, close } = await openBenchApp(url, versions, options)
+    let unfinished: string[]
     try {
-      await runEverything(app, recorder)
+      unfinished = await runEverything(app, recorder)
     } finally {
       await close()
     }
-    return { statements: recorder.statements(), uncalled: await coverage.uncalled(), failedStatements }
+    return { unfinished, statements: recorder.statements(), uncalled: await coverage.uncalled(), failedStatements }
   } finally {
     await postgres.stop()
   }

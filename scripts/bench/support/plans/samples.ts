@@ -121,6 +121,15 @@ export const samples: Record<string, Prepare[]> = {
       )(context)
     },
   ],
+  // The second code is that of an organization that is being deleted.
+  'orgs.create': [
+    async () => ({}),
+    async ({ app }) => {
+      const sql = `insert into orgs (code, squids_limit, created_at, deleted_at) values ('being-deleted', 1, now(), now())`
+      await app.database.pool.query(sql)
+      return { body: { code: 'being-deleted', name: 'Sample', email: 'sample@example.com' } }
+    },
+  ],
   'orgs.sendVerifyEmail': [
     async ({ app, orgId }) => {
       await app.database.pool.query(`update orgs set pending_email = 'new@example.com' where id = $1`, [orgId])
