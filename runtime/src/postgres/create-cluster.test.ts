@@ -1,4 +1,13 @@
-import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -10,7 +19,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
-const createWithoutPrograms = () => createCluster(dir, join(dir, 'no-programs'), null)
+const createWithoutPrograms = () => createCluster({ dir }, join(dir, 'no-programs'), null)
 
 function makeCluster(): void {
   mkdirSync(join(dir, 'data'))
@@ -42,5 +51,18 @@ test('an existing cluster keeps its password', async () => {
   makeCluster()
   writeFileSync(join(dir, 'password'), 'recorded\n')
   const address = { port: 1, password: 'other' }
-  expect(await createCluster(dir, join(dir, 'no-programs'), null, address)).toBe('recorded')
+  expect(await createCluster({ dir }, join(dir, 'no-programs'), null, address)).toBe('recorded')
+})
+
+test('a cluster that was created earlier and whose files are missing is not replaced by an empty one', async () => {
+  const createdFile = join(dir, 'created')
+  const paths = { dir: join(dir, 'mounted'), createdFile }
+  mkdirSync(join(paths.dir, 'data'), { recursive: true })
+  writeFileSync(join(paths.dir, 'data/PG_VERSION'), '18\n')
+  writeFileSync(join(paths.dir, 'password'), 'recorded\n')
+  expect(await createCluster(paths, 'no-programs', null)).toBe('recorded')
+  expect(existsSync(createdFile)).toBe(true)
+  rmSync(join(paths.dir, 'data'), { recursive: true })
+  await expect(createCluster(paths, 'no-programs', null)).rejects.toThrow('mount it and restart Shoal')
+  expect(existsSync(join(paths.dir, 'data'))).toBe(false)
 })

@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import { chownSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { errorCode } from '../error-code.ts'
@@ -62,19 +62,31 @@ export function expectAddress(expected: ClusterAddress, actual: ClusterAddress):
     throw new Error('Its port or password is not the one that Shoal read when it started: restart Shoal')
 }
 
+/** Where a cluster is. `createdFile`: a file outside of `dir` that exists once the cluster was created. */
+export type ClusterPaths = { dir: string; createdFile?: string }
+
 /**
  * Creates the cluster unless it exists, with the password of `address` if it has one. Resolves with the superuser's password.
- * @throws Error if the password of an existing cluster, or its disk, cannot be read. An existing cluster is never deleted.
+ * @throws Error if the password of an existing cluster, or its disk, cannot be read, or if `createdFile` exists without the cluster, for
+ * example because its disk is not mounted. An existing cluster is never deleted.
  */
 export async function createCluster(
-  dir: string,
+  { dir, createdFile }: ClusterPaths,
   binaries: string,
   owner: SystemUser | null,
   address?: ClusterAddress,
 ): Promise<string> {
   const dataDir = join(dir, 'data')
   // Unlike `existsSync`, this throws if the disk cannot be read, so that the cluster is not mistaken for a missing one.
-  if (statSync(join(dataDir, 'PG_VERSION'), { throwIfNoEntry: false })) return passwordOf(dir)
+  if (statSync(join(dataDir, 'PG_VERSION'), { throwIfNoEntry: false })) {
+    // An earlier release has not recorded it. A full disk must not prevent the start.
+    if (createdFile !== undefined) readable(() => recordCreation(createdFile))
+    return passwordOf(dir)
+  }
+  if (createdFile !== undefined && existsSync(createdFile))
+    throw new Error(
+      `its files are missing, although it was created earlier. If they are on a disk that is not mounted, mount it and restart Shoal. To start without the lost data, delete ${createdFile}`,
+    )
   rmSync(dataDir, { recursive: true, force: true })
   const staging = `${dataDir}.part`
   rmSync(staging, { recursive: true, force: true })
@@ -105,7 +117,12 @@ export async function createCluster(
   // A power failure must not leave a cluster with an empty record.
   writeFileSync(passwordFile(dir), `${password}\n`, { mode: 0o600, flush: true })
   renameSync(staging, dataDir)
+  if (createdFile !== undefined) recordCreation(createdFile)
   return password
+}
+
+function recordCreation(file: string): void {
+  if (!existsSync(file)) writeFileSync(file, '', { mode: 0o600 })
 }
 
 /** Resolves with the port of `address`, by default the previous one, if another program now uses it; null when it is free. */

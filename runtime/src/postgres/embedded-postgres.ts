@@ -23,6 +23,8 @@ import type { SystemUser } from './system-user.ts'
 export type EmbeddedPostgresOptions = {
   /** Directory of the cluster; must be traversable by other uids (`traversableDir`). */
   dir: string
+  /** A file outside of `dir` that exists once the cluster was created, so that a disk that is not mounted gets no empty cluster. */
+  createdFile?: string
   /** `-c` settings, for example to disable durability in tests. */
   settings?: Record<string, string>
   /** Limits of the whole cluster and of each of its processes. Default: none. */
@@ -101,7 +103,7 @@ async function open(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres>
   const binaries = accessibleBinaries(options.dir)
   const dataDir = join(options.dir, 'data')
   const existingPort = runningPort(dataDir)
-  const password = await createCluster(options.dir, binaries, owner)
+  const password = await createCluster(options, binaries, owner)
   if (existingPort === null) await cleanUpCrashed(dataDir)
   const port = existingPort ?? (await startServer(options, binaries, owner))
   return present(options, { port, password }, existingPort !== null)
@@ -164,7 +166,7 @@ export async function restartEmbeddedPostgres(
       return
     }
     const [owner, binaries] = [clusterOwner(), accessibleBinaries(options.dir)]
-    const password = await createCluster(options.dir, binaries, owner, address)
+    const password = await createCluster(options, binaries, owner, address)
     if (address) expectAddress(address, { port: nextPort(options.dir, address), password })
     await cleanUpCrashed(dataDir)
     const portInUse = await portTakenByOther(options.dir, address)

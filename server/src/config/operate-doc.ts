@@ -143,6 +143,8 @@ ${doctorTable}
 
 Squids have their own Postgres: without \`DATABASE_URL\` a second embedded one, in \`postgres-squids\` of the data directory, with its own connections, memory limit (\`SHOAL_SQUIDS_POSTGRES_MEMORY_MB\`) and share of the CPUs. With \`DATABASE_URL\`, set \`SHOAL_SQUIDS_DATABASE_URL\` too: otherwise a squid can use up the connections of the control plane, and workers log a warning at startup.
 
+Each embedded Postgres may be on its own disk, mounted at \`postgres\` or \`postgres-squids\` of the data directory. If that disk is not mounted, Shoal does not create an empty database there: without that of the control plane the server does not start; without that of squids it starts and logs the reason. The file \`postgres.created\` or \`postgres-squids.created\` records that the database exists.
+
 A statement of a squid may run as long as its manifest allows, and at most \`SHOAL_SQUIDS_STATEMENT_MINUTES\`; an export of a database by Shoal also counts as a statement. The log of the version shows which limit ended a statement. [security.md](security.md) lists the limits.
 
 Before you upgrade from a release in which squids shared Shoal's own embedded Postgres, stop all processes of the installation. At the first start, Shoal moves the databases of squids to their own Postgres. They keep their address and passwords, and need no additional disk space. If the server is killed in the meantime, the next start completes the move.

@@ -1,5 +1,5 @@
 import { startEmbeddedPostgres } from '@shoal/runtime'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
@@ -131,6 +131,35 @@ test('if the Postgres of the control plane does not start, the error is one sent
     /^The embedded Postgres in \S+\/postgres did not start: configuration file \S+ contains errors \(\S+postgres\.log\)$/,
   )
   expect([isRunning('postgres'), isRunning('postgres-squids')]).toEqual([false, false])
+})
+
+test.each([
+  { cluster: 'postgres', isFatal: true },
+  { cluster: 'postgres-squids', isFatal: false },
+])('if the disk of $cluster is not mounted, no empty cluster is created there', async ({ cluster, isFatal }) => {
+  await (await openApp(config)).close('stop')
+  const [mounted, aside] = [join(folder, cluster), join(folder, 'aside')]
+  renameSync(mounted, aside)
+  mkdirSync(mounted)
+  // Without this file, the installation looks like one of an earlier version, with all databases in one cluster.
+  rmSync(join(folder, 'postgres/squids-are-separate'), { force: true })
+  const warnings: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) })
+  const opening = openPostgres(config, folder, log)
+  if (isFatal) await expect(opening).rejects.toThrow(/its files are missing, although it was created earlier/)
+  else {
+    await (await opening).close('stop')
+    expect(warnings.join('')).toContain('its files are missing, although it was created earlier')
+  }
+  expect(existsSync(join(mounted, 'data'))).toBe(false)
+  rmSync(mounted, { recursive: true })
+  renameSync(aside, mounted)
+  const { app, close } = await openApp(config)
+  try {
+    expect((await app.databaseHosts.get('main').cluster.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+  } finally {
+    await close('stop')
+  }
 })
 
 test('tenants cannot create extensions that run Perl, Python or Tcl', async () => {

@@ -13,6 +13,7 @@ import {
   type EmbeddedPostgresOptions,
   type WatchOptions,
 } from '@shoal/runtime'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Config } from '../config/config.ts'
@@ -30,6 +31,12 @@ const controlPlaneConnections = 200
 /** Connections that are reserved for Shoal, so that squids cannot use all. */
 const reservedConnections = 20
 
+/** Each cluster may be on a disk that is mounted at its directory. */
+const pathsOf = (stateDir: string, name: string) => ({
+  dir: join(stateDir, name),
+  createdFile: join(stateDir, `${name}.created`),
+})
+
 /** Returns the options of the embedded clusters. Squids have their own cluster unless a setting names another Postgres. */
 export function embeddedClusters(
   config: Config,
@@ -40,7 +47,7 @@ export function embeddedClusters(
   const megabytes = config.SHOAL_SQUIDS_POSTGRES_MEMORY_MB
   return {
     controlPlane: {
-      dir: join(stateDir, clusterNames.controlPlane),
+      ...pathsOf(stateDir, clusterNames.controlPlane),
       settings: {
         max_connections: String(controlPlaneConnections),
         // Operators see the recorded statements. Utility statements are not recorded, because some set passwords.
@@ -50,7 +57,7 @@ export function embeddedClusters(
     },
     squids: needsSquidsCluster
       ? {
-          dir: join(stateDir, clusterNames.squids),
+          ...pathsOf(stateDir, clusterNames.squids),
           settings: {
             max_connections: String(config.SHOAL_POSTGRES_CONNECTIONS),
             superuser_reserved_connections: String(reservedConnections),
@@ -155,7 +162,8 @@ async function splitIfNeeded(
 ): Promise<void> {
   const paths = { from: controlPlane.dir, to: squids.dir }
   markSeparate(controlPlane.dir)
-  if (!needsSplit(paths)) return
+  // A cluster that was created earlier is on a disk that is not mounted.
+  if (!needsSplit(paths) || (squids.createdFile !== undefined && existsSync(squids.createdFile))) return
   await splitCluster({
     ...paths,
     log: (message) => log.info(message),
