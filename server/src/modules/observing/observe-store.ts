@@ -1,8 +1,11 @@
+// Reads tables of other modules: squids. Each organization has its own share of probes.
+
 import { inBatches } from '../../db/batches.ts'
-import { and, eq, or, sql, type SQL } from '../../db/sql.ts'
+import { and, eq, inArray, or, sql, type SQL } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import type { App } from '../../app.ts'
 import { putValidRows } from '../../db/put-valid-rows.ts'
+import { squids } from '../versions/index.ts'
 import { apiStates, containerRuns, containerStates, processorSources, processorStates } from './tables.ts'
 
 export type ContainerRow = typeof containerStates.$inferSelect
@@ -31,6 +34,16 @@ export async function selectObservations(db: Db): Promise<Observations> {
     db.select().from(processorSources),
   ])
   return { containers, processors, apis, sources }
+}
+
+/** Returns the ids of the organizations of those versions that still exist. */
+export async function selectOrgs(db: Db, squidIds: number[]): Promise<Map<number, number>> {
+  const orgs = new Map<number, number>()
+  for (const batch of inBatches(squidIds)) {
+    const rows = await db.select({ id: squids.id, orgId: squids.orgId }).from(squids).where(inArray(squids.id, batch))
+    for (const { id, orgId } of rows) orgs.set(id, orgId)
+  }
+  return orgs
 }
 
 /** The metrics of a processor that samples contain. */

@@ -7,6 +7,7 @@ import { createConnectionCheck, createStatementWatch, limitConnections, observeD
 import { createContainerReader } from './containers/container-reader.ts'
 import { createKnownHeads } from './sources/known-heads.ts'
 import { observeProcessors } from './probing/observe-processors.ts'
+import { FairRounds } from './probing/fair-rounds.ts'
 import { createTurns } from './probing/turns.ts'
 import { createSourceObserver } from './sources/observe-sources.ts'
 import { loadObservationCache, type ObservationCache } from './observation-cache.ts'
@@ -38,6 +39,9 @@ const defaultIntervals: ObservationIntervals = {
  */
 const turnLimits = { maxPerSecond: 800, maxIntervalMs: 15_000 }
 
+/** A round of probes waits this long for slow programs. */
+const maxRoundMs = 1_000
+
 /** The loops that `startObserving` runs. */
 export type Observing = LeaderHandle & {
   /** Milliseconds since all containers were last recorded; null if they never were. */
@@ -63,14 +67,17 @@ export function startObserving(app: WorkerApp, intervals: ObservationIntervals =
     const apiRoundMs = Math.min(intervals.containersMs, apisMs)
     const apiTurns = createTurns({ ...turnLimits, roundMs: apiRoundMs, intervalMs: apisMs })
     const processorTurns = createTurns({ ...turnLimits, roundMs: processorsMs, intervalMs: processorsMs })
+    const [apiRounds, processorRounds] = [new FairRounds(app, maxRoundMs), new FairRounds(app, maxRoundMs)]
     // A failed round changes nothing; the next round runs as usual.
     const logFailure = (error: unknown) => app.log.warn({ err: error }, 'observing the versions failed')
     const repeat = (name: string, ms: number, work: () => Promise<void>) =>
       every(signal, { ms, onError: logFailure }, measured(app, name, ms, work))
     await Promise.all([
       repeat('containers', intervals.containersMs, () => recordContainers(cache, readContainers)),
-      repeat('apis', apiRoundMs, () => observeApis(app, cache, apiTurns)),
-      repeat('processors', processorsMs, () => observeProcessors(app, cache, heads.headOf, processorTurns)),
+      repeat('apis', apiRoundMs, () => observeApis(app, cache, apiTurns, apiRounds)),
+      repeat('processors', processorsMs, () =>
+        observeProcessors(app, cache, heads.headOf, processorTurns, processorRounds),
+      ),
       repeat('databases', intervals.databasesMs, () => observeDatabases(app)),
       repeat('connection limits', intervals.databasesMs, () => limitConnections(app)),
       repeat('connections', intervals.databasesMs, checkConnections),
@@ -78,6 +85,7 @@ export function startObserving(app: WorkerApp, intervals: ObservationIntervals =
       repeat('heads', intervals.headsMs, heads.refresh),
       repeat('data sources', intervals.sourcesMs, createSourceObserver(app, cache, heads)),
     ])
+    await Promise.all([apiRounds.close(), processorRounds.close()])
   })
   return { ...leader, observationAgeMs: () => (recordedMs === null ? null : performance.now() - recordedMs) }
 }

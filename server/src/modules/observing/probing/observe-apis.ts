@@ -1,13 +1,11 @@
 import type { App } from '../../../app.ts'
-import { mapConcurrently } from '@shoal/runtime'
 import type { ApiRow, ContainerRow } from '../observe-store.ts'
 import { serverProbeOf } from './probe.ts'
 import type { ObservationCache } from '../observation-cache.ts'
 import { workloadIdOf } from '../../manifest/index.ts'
 import { isServer } from '../../containers.ts'
+import { FairRounds } from './fair-rounds.ts'
 import { allVersions, type Turn } from './turns.ts'
-
-const maxConcurrent = 64
 
 /**
  * Probes the replicas of apis and of Hasura, and records changes. Unavailable replicas are probed in every round, so that a start is
@@ -17,17 +15,18 @@ export async function observeApis(
   app: App,
   cache: ObservationCache,
   nextTurn: (count: number) => Turn = () => allVersions,
+  rounds = new FairRounds(app),
 ): Promise<void> {
   const replicas = [...cache.containers].filter(([, row]) => isServer({ name: row.container }))
   const isTurn = nextTurn(replicas.length)
   const toProbe = replicas.filter(([key, row]) => isTurn(row) || !cache.apis.get(key)?.isAvailable)
-  const now = app.clock.now()
-  const changes = new Map<string, ApiRow>()
-  await mapConcurrently(toProbe, maxConcurrent, async ([key, row]) => {
-    const next = nextRow(row, cache.apis.get(key), await unavailableReason(app, row), now)
-    if (next) changes.set(key, next)
+  await rounds.run<ApiRow>(toProbe, {
+    probe: async (key, row) => {
+      const reason = await unavailableReason(app, row)
+      return nextRow(row, cache.apis.get(key), reason, app.clock.now())
+    },
+    record: (changes) => cache.recordApis(changes),
   })
-  await cache.recordApis(changes)
 }
 
 /** Returns why the replica is not available; null if it is. */

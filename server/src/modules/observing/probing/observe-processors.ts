@@ -1,5 +1,4 @@
 import type { App } from '../../../app.ts'
-import { mapConcurrently } from '@shoal/runtime'
 import { nextBlockRate, unknownBlockRate } from '../../chains/index.ts'
 import { claimsCaughtUp, headFreshMs, isAtHead } from '../progress/freshness.ts'
 import type { HeadLookup } from '../sources/known-heads.ts'
@@ -8,6 +7,7 @@ import { scrape, type ProcessorMetrics } from './scrape.ts'
 import type { ObservationCache } from '../observation-cache.ts'
 import { workloadIdOf } from '../../manifest/index.ts'
 import { isProcessor, metricsPort } from '../../containers.ts'
+import { FairRounds } from './fair-rounds.ts'
 import { allVersions, type Turn } from './turns.ts'
 
 /** An unchanged row is rewritten at this interval, which shows that the processor is still observed. */
@@ -16,8 +16,6 @@ const renewMs = 30_000
 const renewSilentMs = 5_000
 /** Minimum interval at which responses of a processor's node are recorded. */
 const minResponseIntervalMs = 10_000
-
-const maxConcurrent = 64
 
 /**
  * Scrapes the metrics of running processors and records changes. Processors whose current run has not served metrics yet are scraped in
@@ -28,6 +26,7 @@ export async function observeProcessors(
   cache: ObservationCache,
   headOf: HeadLookup = () => null,
   nextTurn: (count: number) => Turn = () => allVersions,
+  rounds = new FairRounds(app),
 ): Promise<void> {
   const running = [...cache.containers].filter(
     ([, row]) => row.state === 'running' && isProcessor({ name: row.container }),
@@ -37,14 +36,14 @@ export async function observeProcessors(
     const scrapedAt = cache.processors.get(key)?.scrapedAt
     return !scrapedAt || scrapedAt < since
   }
-  const now = app.clock.now()
-  const changes = new Map<string, ProcessorRow>()
   const toScrape = running.filter(([key, row]) => isTurn(row) || isNew(key, row))
-  await mapConcurrently(toScrape, maxConcurrent, async ([key, row]) => {
-    const next = nextRow(row, cache.processors.get(key), await scrapeOf(app, row), now, headOf(row))
-    if (next) changes.set(key, next)
+  await rounds.run<ProcessorRow>(toScrape, {
+    probe: async (key, row) => {
+      const metrics = await scrapeOf(app, row)
+      return nextRow(row, cache.processors.get(key), metrics, app.clock.now(), headOf(row))
+    },
+    record: (changes) => cache.recordProcessors(changes),
   })
-  await cache.recordProcessors(changes)
 }
 
 async function scrapeOf({ directory }: App, { squidId, generation, container }: ContainerRow) {
