@@ -81,6 +81,9 @@ describe('a request', () => {
         connection: 'x-secret-hop',
         'x-secret-hop': '1',
         'clear-site-data': '"*"',
+        nel: '{"report_to":"x","max_age":60,"success_fraction":1}',
+        'report-to': '{"group":"x","max_age":60,"endpoints":[{"url":"https://attacker.example"}]}',
+        'origin-agent-cluster': '?0',
         'service-worker-allowed': '/',
       },
     })
@@ -104,7 +107,8 @@ describe('a request', () => {
     const received = (await fetchEchoed('headers@v1/api/', { headers })).headers
     for (const name of ['cookie', 'forwarded']) expect(received).not.toHaveProperty(name)
     expect(response.headers.get('x-own')).toBe('yes')
-    for (const name of ['set-cookie', 'x-secret-hop', 'clear-site-data', 'service-worker-allowed'])
+    const dropped = ['set-cookie', 'x-secret-hop', 'clear-site-data', 'service-worker-allowed']
+    for (const name of [...dropped, 'nel', 'report-to', 'origin-agent-cluster'])
       expect(response.headers.get(name)).toBeNull()
   })
 

@@ -55,7 +55,24 @@ export function schemeOf(request: IncomingMessage, isProxyTrusted: boolean): str
 }
 
 /** Headers that affect the whole origin, which all squids may share. */
-const originWideHeaders = new Set(['clear-site-data', 'service-worker-allowed', 'strict-transport-security', 'alt-svc'])
+const originWideHeaders = new Set([
+  'clear-site-data',
+  'service-worker-allowed',
+  'strict-transport-security',
+  'alt-svc',
+  // Browsers would report the URLs of all requests to the origin, including RPC tokens, to an address that the squid chooses.
+  'nel',
+  'report-to',
+  // Browsers would add headers to, or change how they handle, all requests to the origin.
+  'accept-ch',
+  'critical-ch',
+  'origin-agent-cluster',
+  'use-as-dictionary',
+  'set-login',
+  'shared-storage-write',
+  'public-key-pins',
+  'expect-ct',
+])
 
 /** Returns the headers for the caller: the squid's, in lower case, without hop-by-hop and origin-wide headers. */
 export function responseHeaders(

@@ -91,8 +91,13 @@ test.each([
   await expect(send()).rejects.toThrow(message)
 })
 
+const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n'
+
 test.each([
   ['headers', ['HTTP/1.1 200 OK\r\n', `name: ${'x'.repeat(70_000)}`], 'The headers of the response are too long'],
+  ['sequence of informational responses', ['HTTP/1.1 100 Continue\r\n\r\n'.repeat(20_000)], 'too many parts'],
+  ['sequence of tiny chunks', [`${chunked}${'1\r\nx\r\n'.repeat(20_000)}`], 'too many parts'],
+  ['chunk extension', [`${chunked}1;${'x'.repeat(1_000)}`], 'A chunk of the response has no size'],
   ['body', ['HTTP/1.1 200 OK\r\n\r\n', ...Array<string>(5).fill('x'.repeat(1_000_000))], 'The response is too long'],
 ])('a response with a %s without end fails', async (_, parts, message) => {
   const send = await serveParts(parts)

@@ -4,6 +4,10 @@ export type ContainerResponse = { status: number; text: string }
 /** Maximum size of a response: no metrics page is nearly as large. */
 const maxBytes = 4_000_000
 const maxHeadBytes = 64_000
+/** Maximum number of chunks and informational responses, since each takes CPU time. */
+const maxParts = 10_000
+/** Maximum length of the line with the size of a chunk. */
+const maxSizeBytes = 256
 
 const statusLine = /^HTTP\/1\.[01] (\d{3})(?: |\r|$)/
 /** The size of a chunk, in hexadecimal, which extensions may follow. */
@@ -19,6 +23,7 @@ export class ResponseReader {
   #head: { status: number; framing: Framing } | null = null
   readonly #body: Buffer[] = []
   #bodyBytes = 0
+  #parts = 0
   /** Bytes of the current chunk that have not arrived, with the line end after it; null before the size of the next chunk is known. */
   #chunkBytes: number | null = null
 
@@ -50,6 +55,7 @@ export class ResponseReader {
     const status = Number(statusLine.exec(first)?.[1] ?? 0)
     if (status === 0) throw new Error('The response is not HTTP')
     this.#pending = this.#pending.subarray(length + 4)
+    this.#countPart()
     if (status >= 200) this.#head = { status, framing: framingOf(status, headers) }
     return true
   }
@@ -59,8 +65,9 @@ export class ResponseReader {
     for (;;) {
       if (this.#chunkBytes === null) {
         const length = this.#pending.indexOf('\r\n')
-        if (length < 0 && this.#pending.length > maxHeadBytes) throw new Error('A chunk of the response has no size')
-        if (length < 0) return false
+        if (length < 0 && this.#pending.length <= maxSizeBytes) return false
+        if (length < 0 || length > maxSizeBytes) throw new Error('A chunk of the response has no size')
+        this.#countPart()
         const size = chunkSize.exec(this.#pending.toString('latin1', 0, length))?.[1]
         if (size === undefined) throw new Error('A chunk of the response has no size')
         this.#pending = this.#pending.subarray(length + 2)
@@ -74,6 +81,10 @@ export class ResponseReader {
       this.#pending = this.#pending.subarray(this.#chunkBytes)
       this.#chunkBytes = null
     }
+  }
+
+  #countPart(): void {
+    if (++this.#parts > maxParts) throw new Error('The response has too many parts')
   }
 
   /** Moves data to the body. */
