@@ -1,34 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startExternalPostgres, type ExternalPostgres } from '../../scripts/external-postgres.ts'
 import { addOrg, type Org } from '../support/org.ts'
+import { commitOfPreviousRelease } from '../support/previous-release.ts'
 import { startProcess, type ServerProcess } from '../support/server-process.ts'
 import { connectToShoal, makeDataDir, repositoryRoot } from '../support/shoal.ts'
 import { deploySimulated } from '../support/simulated-squid.ts'
 import { until } from '../support/until.ts'
-
-const git = (...args: string[]) => execFileSync('git', args, { cwd: repositoryRoot, encoding: 'utf8' }).trim()
-
-/** Returns the last commit that has only the migrations of the previous release; null if git has no history. */
-function commitOfPreviousRelease(): string | null {
-  const source = readFileSync(join(repositoryRoot, 'server/src/db/migrate.ts'), 'utf8')
-  const newest = /newestMigration: '([^']+)'/.exec(source)?.[1] ?? ''
-  const names = readdirSync(join(repositoryRoot, 'server/migrations')).filter((name) => name.endsWith('.sql'))
-  const later = names.filter((name) => name > newest)
-  // If this release has no migration yet, the commit is the one before the newest migration.
-  const paths = (later.length > 0 ? later : [newest]).map((name) => `server/migrations/${name}`)
-  try {
-    const commit = git('log', '--diff-filter=A', '--format=%H', '--', ...paths)
-      .split('\n')
-      .at(-1)
-    return git('rev-parse', '--verify', '--quiet', `${commit}^`)
-  } catch {
-    return null
-  }
-}
 
 /** Writes the files of a commit to a folder, with links to the packages that are installed in this repository. */
 function writeTree(commit: string, folder: string): void {
