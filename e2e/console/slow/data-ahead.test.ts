@@ -84,6 +84,7 @@ test('a hovered link also loads the code of the lists of its page', async () => 
   await page.route('**/assets/*.js', (route) => route.abort())
   await link.click()
   await page.getByRole('table', { name: 'Members' }).locator('[data-row]').first().waitFor()
+  expect(new URL(page.url()).pathname).toBe('/settings')
   await page.unrouteAll({ behavior: 'wait' })
 })
 
@@ -112,6 +113,7 @@ test('a hovered link to a version of the list loads the data of its page before 
   const deployments = page.waitForRequest((request) => isApi(request, 'deployments?squidId='))
   await page.locator(`[data-row="${reference}"] a`).first().hover()
   await deployments
+  expect(new URL(page.url()).pathname).toBe('/squids')
   held.resolve()
   await page.unrouteAll({ behavior: 'wait' })
 })

@@ -11,9 +11,11 @@ import { quotasQuery, RpcUsage } from './RpcUsage.tsx'
 import { rolesQuery } from '../../api/roles.ts'
 
 export const prefetch: Prefetch = ({ client, org }) => {
-  if (org.limits.playground) return void client.prefetchQuery(quotasQuery(org.code))
-  void client.prefetchQuery(rolesQuery(org.code))
-  prefetchLowerHalf()
+  if (org.limits.playground) void client.prefetchQuery(quotasQuery(org.code))
+  else {
+    void client.prefetchQuery(rolesQuery(org.code))
+    prefetchLowerHalf()
+  }
 }
 
 /**

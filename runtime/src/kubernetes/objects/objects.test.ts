@@ -98,8 +98,9 @@ describe('objects', () => {
     })
     const constraintsOf = (name: string) => {
       const spec = replicated.containers.find((other) => other.name === name)
-      const object = spec && programObject(options, replicated, spec, 'anchor-uid')
-      const { template } = object?.['spec'] as { template: { spec: { topologySpreadConstraints?: unknown } } }
+      if (!spec) throw new Error(`The workload has no container ${name}`)
+      const object = programObject(options, replicated, spec, 'anchor-uid')
+      const { template } = object['spec'] as { template: { spec: { topologySpreadConstraints?: unknown } } }
       return template.spec.topologySpreadConstraints
     }
     const spread = [

@@ -64,7 +64,7 @@ test('a large response that a program sends in chunks is complete', async () => 
 
 test('a response may arrive byte by byte, and the connection may stay open after it', async () => {
   const head = 'HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n'
-  const send = await serveParts([...`${head}3;name=value\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n`])
+  const send = await serveParts(`${head}3;name=value\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n`.split(''))
   expect(await send()).toEqual({ status: 200, text: 'abc0123456789' })
 })
 
