@@ -46,7 +46,7 @@ const chunks = [
   // Code that the tabs and dialogs of the operator's console share.
   {
     name: 'operator',
-    test: /src\/api\/operator-endpoints|src\/pages\/operator\/(dialogs|queries|reference-of|use-password-first)/,
+    test: /src\/api\/operator-endpoints|src\/pages\/operator\/(dialogs|queries|reference-of|use-with-recent-password)/,
   },
   // Forms, and the sign-in pages, which contain little else.
   {

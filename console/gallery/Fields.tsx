@@ -85,7 +85,7 @@ export function Fields() {
             isPending={false}
             submitError={new Error('offline')}
             submitLabel="Save"
-            isGuarded={false}
+            warnsAboutUnsavedChanges={false}
           >
             {({ field }) => <TextField label="Name" {...field('name')} />}
           </FormShell>

@@ -122,7 +122,7 @@ test('the header and the General tab describe the version and list its URLs', as
 test('details and processors show the observed state and update', async () => {
   await open('erc20-transfers@v1', '/details')
   await page.locator('section').filter({ hasText: 'API' }).getByText('Available', { exact: true }).waitFor()
-  await waitForText(page, 'Collocated: shares a host with other squids')
+  await waitForText(page, 'Collocated: shares CPU and memory with other squids')
   await tab('Processors').click()
   await row('eth').getByText('Synced').waitFor()
   await row('eth').getByText('100.00%').waitFor()

@@ -1,5 +1,5 @@
 import { connectToasts, useIsToastRegionNeeded } from '../lib/toasts.ts'
-import { lazyPart, Optional } from '../lib/lazy.tsx'
+import { lazyPart, LazyBoundary } from '../lib/lazy.tsx'
 
 const ToastRegion = lazyPart(async () => {
   const region = await import('../ui/ToastRegion.tsx')
@@ -12,8 +12,8 @@ export function Toasts() {
   const isNeeded = useIsToastRegionNeeded()
   if (!isNeeded) return null
   return (
-    <Optional>
+    <LazyBoundary>
       <ToastRegion />
-    </Optional>
+    </LazyBoundary>
   )
 }

@@ -1,5 +1,5 @@
 import { closeConfirm, useConfirmRequest } from './confirm.ts'
-import { lazyPart, Optional } from '../lib/lazy.tsx'
+import { lazyPart, LazyBoundary } from '../lib/lazy.tsx'
 
 const ConfirmDialog = lazyPart(() => import('./ConfirmDialog.tsx'))
 
@@ -8,8 +8,8 @@ export function ConfirmHost() {
   const request = useConfirmRequest()
   if (!request) return null
   return (
-    <Optional what="The dialog" onFailed={closeConfirm}>
+    <LazyBoundary what="The dialog" onFailed={closeConfirm}>
       <ConfirmDialog key={request.title} request={request} />
-    </Optional>
+    </LazyBoundary>
   )
 }

@@ -1,12 +1,12 @@
-import { Optional } from '../lib/lazy.tsx'
+import { LazyBoundary } from '../lib/lazy.tsx'
 import { closeDialog, useOpenedDialog } from './open-dialog.ts'
 
 /** Renders the dialog that `openDialog` has opened. */
 export function DialogHost() {
   const render = useOpenedDialog()
   return (
-    <Optional what="The dialog" onFailed={closeDialog}>
+    <LazyBoundary what="The dialog" onFailed={closeDialog}>
       {render?.(closeDialog)}
-    </Optional>
+    </LazyBoundary>
   )
 }

@@ -50,7 +50,7 @@ type Props<I extends FieldValues, O> = {
    * Whether leaving the page with unsaved changes needs a confirmation. True by default; false for forms with nothing to lose, such as
    * the sign-in form.
    */
-  isGuarded?: boolean
+  warnsAboutUnsavedChanges?: boolean
   /** A full-width submit button, as on the sign-in pages. */
   isWide?: boolean
   size?: ButtonSize
@@ -68,7 +68,7 @@ export function FormShell<I extends FieldValues, O>(props: Props<I, O>) {
   })
   const { isDirty, errors } = form.formState
   const formError = useServerErrors(form, submitError, errorField, describeError)
-  useUnsavedGuard((props.isGuarded ?? true) && isDirty && !isPending)
+  useUnsavedGuard((props.warnsAboutUnsavedChanges ?? true) && isDirty && !isPending)
 
   const field: FieldProps<I> = (name) => {
     const message: unknown = form.getFieldState(name, form.formState).error?.message

@@ -39,7 +39,7 @@ export function InviteForm({ code, onInvited, secondary }: Props) {
       submitError={invite.error}
       submitLabel="Invite"
       secondary={secondary}
-      isGuarded={false}
+      warnsAboutUnsavedChanges={false}
     >
       {({ field, form }) => (
         <>

@@ -1,6 +1,6 @@
 import { useRef, useState, type ReactElement, type ReactNode, type RefObject } from 'react'
 import type { MenuProps } from '../ui/Menu.tsx'
-import { lazyPart, Optional } from '../lib/lazy.tsx'
+import { lazyPart, LazyBoundary } from '../lib/lazy.tsx'
 import { prefetch } from '../ui/prefetch.ts'
 
 const loadMenu = () => import('../ui/Menu.tsx')
@@ -40,9 +40,9 @@ export function MenuButton({ renderTrigger, ...menu }: Props) {
         onFocus: load,
       })}
       {isOpen && (
-        <Optional what="The menu" onFailed={() => setIsOpen(false)}>
+        <LazyBoundary what="The menu" onFailed={() => setIsOpen(false)}>
           <Menu {...menu} triggerRef={ref} isOpen={isOpen} onOpenChange={setIsOpen} />
-        </Optional>
+        </LazyBoundary>
       )}
     </>
   )

@@ -5,7 +5,7 @@ import { ErrorState } from './ErrorState.tsx'
 
 type FailableQuery<T> = Pick<UseQueryResult<T>, 'data' | 'error'> & {
   refetch: () => unknown
-  /** The number of requests that failed; zero if none was sent. */
+  /** How often a fetch of this query has failed. While it is zero, `lastError` belongs to the query with the previous key. */
   errorUpdateCount: number
 }
 
@@ -19,8 +19,9 @@ type Props<T> = {
 }
 
 /**
- * Returns the error to show, and a function that retries. The error stays until a refetch succeeds: TanStack Query clears the error of a
- * query without data when a refetch starts, and a skeleton at each poll would flicker.
+ * Returns the error to show, and a function that retries. TanStack Query clears the error of a query without data when a refetch starts,
+ * and a skeleton at each poll would flicker. So the error stays until an automatic refetch succeeds. `retry` clears the error, and the
+ * skeleton shows while the query loads.
  */
 export function useShownError<T>({ data, error, errorUpdateCount, refetch }: FailableQuery<T>) {
   const [lastError, setLastError] = useState<Error | null>(error)

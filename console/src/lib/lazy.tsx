@@ -59,7 +59,7 @@ type Props = {
 }
 
 /** Contains a lazily loaded part of the screen, such as a dialog. If the code of the part cannot be loaded, or throws, the page stays. */
-export class Optional extends Component<Props, { hasFailed: boolean }> {
+export class LazyBoundary extends Component<Props, { hasFailed: boolean }> {
   override state = { hasFailed: false }
 
   static getDerivedStateFromError() {

@@ -7,7 +7,7 @@ export type FieldTexts = {
   isLabelHidden?: boolean
   description?: ReactNode
   error?: string | undefined
-  /** Shown next to the label, such as the link to restore a password. */
+  /** Shown next to the label, such as the link “Forgot password?”. */
   labelAction?: ReactNode
   className?: string
 }

@@ -116,7 +116,7 @@ test('an added webhook receives a test notification, and the secret and code fro
 
   await channel('On-call').getByText('Nothing sent yet').waitFor()
   await channel('On-call').getByRole('button', { name: 'Test On-call' }).click()
-  await channel('On-call').getByText('The test was delivered: HTTP 204').waitFor()
+  await channel('On-call').getByText('The test was delivered: HTTP 204.').waitFor()
   const [received] = receiver.received
   expect(received && isFromShoal(secret, received.headers, received.body)).toBe(true)
   expect(received && isFromShoal(secret, received.headers, `${received.body} `)).toBe(false)
@@ -145,7 +145,7 @@ test('channels can be renamed and get new URLs; their secrets stay the same and 
   await webhook.getByRole('button', { name: 'Save' }).click()
   await channel('Pager').getByText(`${receiver.url}/pager`).waitFor()
   await channel('Pager').getByRole('button', { name: 'Test Pager' }).click()
-  await channel('Pager').getByText('The test was delivered: HTTP 204').waitFor()
+  await channel('Pager').getByText('The test was delivered: HTTP 204.').waitFor()
   const newest = receiver.received.at(-1)
   expect(newest && signing.isFromShoal(signing.secret, newest.headers, newest.body)).toBe(true)
 

@@ -5,7 +5,7 @@ import { useBellAlerts } from '../../api/alerts.ts'
 import { cx } from '../../ui/classes.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
 import { prefetch } from '../../ui/prefetch.ts'
-import { lazyPart, Optional } from '../../lib/lazy.tsx'
+import { lazyPart, LazyBoundary } from '../../lib/lazy.tsx'
 
 const loadPopover = () => import('./AlertsPopover.tsx')
 const AlertsPopover = lazyPart(loadPopover)
@@ -50,9 +50,9 @@ export function AlertsBell() {
         onFocus={load}
         onClick={() => void loadPopover().then(() => setIsOpen(true))}
       />
-      <Optional what="The list of alerts" onFailed={() => setIsOpen(false)}>
+      <LazyBoundary what="The list of alerts" onFailed={() => setIsOpen(false)}>
         {isOpen && <AlertsPopover alerts={alerts} triggerRef={ref} onClose={() => setIsOpen(false)} />}
-      </Optional>
+      </LazyBoundary>
     </>
   )
 }

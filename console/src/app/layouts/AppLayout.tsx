@@ -17,7 +17,7 @@ import { TopBar } from './TopBar.tsx'
 import { closeOverlay, jumpAction, keyboardHelpAction, useOpenOverlay } from './overlays.ts'
 import { useInvitationLink } from './use-invitation-link.ts'
 import { useNavActions } from './use-nav-items.ts'
-import { lazyPart, Optional } from '../../lib/lazy.tsx'
+import { lazyPart, LazyBoundary } from '../../lib/lazy.tsx'
 
 const ConfirmEmail = lazyPart(() => import('./ConfirmEmail.tsx'))
 const loadSheet = () => import('../../ui/Dialog.tsx')
@@ -41,7 +41,7 @@ export default function AppLayout() {
   return (
     <UserContext value={session.user}>
       <SignedIn />
-      <Optional>{!session.user.policyAccepted && <TermsDialog />}</Optional>
+      <LazyBoundary>{!session.user.policyAccepted && <TermsDialog />}</LazyBoundary>
     </UserContext>
   )
 }
@@ -77,7 +77,7 @@ function SignedIn() {
       >
         <PageAnnouncement />
         <ConnectionBar />
-        <Optional>{(org.suspension ?? user.support ?? user.maintenance) && <OrgBanner />}</Optional>
+        <LazyBoundary>{(org.suspension ?? user.support ?? user.maintenance) && <OrgBanner />}</LazyBoundary>
         {/* Remount when the organization changes, so that no data of the previous one stays on screen. */}
         <div key={org.id}>
           {user.emailVerified || isOpenToUnverified ? (
@@ -89,21 +89,21 @@ function SignedIn() {
           )}
         </div>
       </Frame>
-      <Optional what="The navigation" onFailed={() => setNavigationOpenOn(null)}>
+      <LazyBoundary what="The navigation" onFailed={() => setNavigationOpenOn(null)}>
         {isNavigationOpen && (
           <Sheet label="Navigation" isOpen onClose={() => setNavigationOpenOn(null)}>
             <Sidebar />
           </Sheet>
         )}
-      </Optional>
-      <Optional what="The command palette" onFailed={closeOverlay}>
+      </LazyBoundary>
+      <LazyBoundary what="The command palette" onFailed={closeOverlay}>
         {overlay === 'palette' && user.emailVerified && <CommandPalette onClose={closeOverlay} />}
-      </Optional>
-      <Optional what="The keyboard help" onFailed={closeOverlay}>
+      </LazyBoundary>
+      <LazyBoundary what="The keyboard help" onFailed={closeOverlay}>
         {overlay === 'keyboard' && <KeyboardHelp onClose={closeOverlay} />}
-      </Optional>
+      </LazyBoundary>
       <DialogHost />
-      <Optional>{shouldShowTour && <Tour />}</Optional>
+      <LazyBoundary>{shouldShowTour && <Tour />}</LazyBoundary>
     </OnboardingGate>
   )
 }

@@ -1,7 +1,7 @@
 import { useRef, useState, type RefObject } from 'react'
 import { groupsOf, type Action } from '../../ui/action.ts'
 import { prefetch } from '../../ui/prefetch.ts'
-import { lazyPart, Optional } from '../../lib/lazy.tsx'
+import { lazyPart, LazyBoundary } from '../../lib/lazy.tsx'
 
 const loadMenu = () => import('../../ui/Menu.tsx')
 const Menu = lazyPart(loadMenu)
@@ -45,7 +45,7 @@ type Props<T> = { menu: MenuState<T>; actions: (row: T) => readonly Action[]; na
 export function RowMenu<T>({ menu, actions, nameOf }: Props<T>) {
   if (menu.row === null) return null
   return (
-    <Optional what="The menu" onFailed={menu.close}>
+    <LazyBoundary what="The menu" onFailed={menu.close}>
       <Menu
         label={`Actions for ${nameOf(menu.row)}`}
         groups={groupsOf(actions(menu.row))}
@@ -53,6 +53,6 @@ export function RowMenu<T>({ menu, actions, nameOf }: Props<T>) {
         isOpen
         onOpenChange={(isOpen) => !isOpen && menu.close()}
       />
-    </Optional>
+    </LazyBoundary>
   )
 }

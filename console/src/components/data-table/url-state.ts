@@ -34,7 +34,7 @@ export function useSetSearch<R extends SearchRoute>(_route: R): SetSearch<Search
 const useSearchParam = (key: string): unknown =>
   useSearch({ strict: false, select: (search) => (search as Record<string, unknown>)[key] })
 
-/** The names of the parameters that are a single text. */
+/** The names of the parameters whose value is a string. */
 type TextKey<S> = string & { [K in keyof S]-?: S[K] extends string | undefined ? K : never }[keyof S]
 
 /**
@@ -54,8 +54,8 @@ export function useSearchText<R extends SearchRoute>(
   const [previousUrlText, setPreviousUrlText] = useState(urlText)
   if (urlText !== previousUrlText) {
     setPreviousUrlText(urlText)
-    // When the user goes back or forward, or follows a link, the text of the URL replaces that of the field. A text that
-    // came from the field must not, since the user may have typed more by then.
+    // When the user goes back or forward, or follows a link, the text of the URL replaces that of the field. If the text of
+    // the URL came from the field, the field stays: the user may have typed more since.
     if (urlText !== appliedText) {
       setAppliedText(urlText)
       setText(urlText)

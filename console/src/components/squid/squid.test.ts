@@ -24,7 +24,7 @@ const healthy = {
   lastDeploy: { id: 7, type: 'RESTART', status: 'OK', failed: 'NO', running: false },
 } as unknown as Squid
 
-test('the reason of a status lists the causes and the earliest known start', () => {
+test('the reason for a status lists its causes, and since when the first of them has been known', () => {
   expect(statusReason(healthy)).toMatch(/at the head/)
   const stuck = {
     ...processor,
@@ -41,7 +41,7 @@ test('the reason of a status lists the causes and the earliest known start', () 
   expect(statusReason({ ...healthy, api: { ...down, urls: [], isStarting: true } })).toBe(
     `API: starting.\nSince ${formatDateTime('2026-01-15T12:00:00Z')}.`,
   )
-  expect(statusReason({ ...healthy, status: 'DEPLOYING' })).toBe('Deployment 7 is restarting its programs.')
+  expect(statusReason({ ...healthy, status: 'DEPLOYING' })).toBe('Deployment 7 is restarting the version.')
   expect(statusReason({ ...healthy, status: 'HIBERNATED', hibernatedAt: null })).toBe('Hibernated. Data is kept.')
 })
 

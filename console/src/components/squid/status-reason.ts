@@ -16,8 +16,8 @@ const reasons: Record<SquidDisplayStatus, (squid: SquidSummary) => string> = {
   PROCESSING: (squid) => joinCauses(processingCauses(squid)),
   DEPLOYING: (squid) => `${deploymentName(squid)} is in progress.`,
   DELETING: (squid) => `${deploymentName(squid)} is deleting the version and its data.`,
-  HIBERNATING: (squid) => `${deploymentName(squid)} is stopping its programs.`,
-  RESTARTING: (squid) => `${deploymentName(squid)} is restarting its programs.`,
+  HIBERNATING: (squid) => `${deploymentName(squid)} is stopping the version.`,
+  RESTARTING: (squid) => `${deploymentName(squid)} is restarting the version.`,
 }
 
 /** Why a version has its status: one sentence, or one line per cause (spec 4). */
@@ -27,7 +27,7 @@ const deploymentName = ({ lastDeploy }: SquidSummary) => (lastDeploy ? `Deployme
 
 type Cause = { text: string; since: string | null }
 
-/** One line per cause, and a line with the earliest known start. */
+/** One line per cause, and a line with the earliest known time at which one of them began. */
 function joinCauses(causes: Cause[]): string {
   const [first] = causes.flatMap(({ since }) => since ?? []).toSorted()
   const lines = causes.map(({ text }) => text)

@@ -33,7 +33,7 @@ export default function ConfirmRestorePage() {
         isPending={change.isPending}
         submitError={change.error}
         submitLabel="Change password"
-        isGuarded={false}
+        warnsAboutUnsavedChanges={false}
         isWide
         size={36}
       >

@@ -25,7 +25,7 @@ export default function RestorePage() {
           isPending={restore.isPending}
           submitError={restore.error}
           submitLabel="Send recovery email"
-          isGuarded={false}
+          warnsAboutUnsavedChanges={false}
           isWide
           size={36}
         >

@@ -24,7 +24,7 @@ export function SignInForm({ email = '' }: { email?: string }) {
       submitError={signIn.error}
       submitLabel="Sign in"
       describeError={submitErrorText}
-      isGuarded={false}
+      warnsAboutUnsavedChanges={false}
       isWide
       size={36}
     >

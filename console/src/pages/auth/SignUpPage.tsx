@@ -43,7 +43,7 @@ export default function SignUpPage() {
         isPending={signUp.isPending}
         submitError={signUp.error}
         submitLabel="Create account"
-        isGuarded={false}
+        warnsAboutUnsavedChanges={false}
         isWide
         size={36}
         disabledReasonOf={({ turnstileToken }) => (turnstileToken === '' ? 'Please solve the bot check' : null)}

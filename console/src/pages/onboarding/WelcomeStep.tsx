@@ -45,7 +45,7 @@ export function WelcomeStep() {
         isPending={saveAnswers.isPending}
         submitError={saveAnswers.error}
         submitLabel="Next"
-        isGuarded={false}
+        warnsAboutUnsavedChanges={false}
         disabledReasonOf={(answers) => (isComplete(answers) ? null : 'Please answer all three questions')}
       >
         {({ field, form }) =>

@@ -29,7 +29,7 @@ export function LimitsDialog({ org, onClose }: { org: OperatorOrg; onClose: () =
         isPending={change.isPending}
         submitError={change.error}
         submitLabel="Save"
-        isGuarded={false}
+        warnsAboutUnsavedChanges={false}
         secondary={<Button onClick={onClose}>Cancel</Button>}
       >
         {({ form }) => (

@@ -7,21 +7,21 @@ import { Button } from '../../ui/Button.tsx'
 import { Card } from '../../ui/Card.tsx'
 import { MaintenanceDialog } from './dialogs.ts'
 import { openDialog } from '../../components/open-dialog.ts'
-import { usePasswordFirst } from './use-password-first.tsx'
+import { useWithRecentPassword } from './use-with-recent-password.tsx'
 
 /** Describes the announced maintenance, and lets the operator change it. The banner with the announcement is above this page, as on every page. */
 export function MaintenanceCard() {
   const { maintenance } = useUser()
-  const passwordFirst = usePasswordFirst()
+  const withRecentPassword = useWithRecentPassword()
   const withdraw = useApiMutation('operators.withdrawMaintenance', {
     invalidates: ['user.get'],
     errorDisplay: 'caller',
     onSuccess: () => toast({ tone: 'good', title: 'The announcement is withdrawn' }),
   })
   const edit = () =>
-    void passwordFirst(() => openDialog((close) => <MaintenanceDialog announced={maintenance} onClose={close} />))
+    void withRecentPassword(() => openDialog((close) => <MaintenanceDialog announced={maintenance} onClose={close} />))
   const confirmWithdrawal = () =>
-    void passwordFirst(() =>
+    void withRecentPassword(() =>
       confirm({
         title: 'Withdraw the announcement?',
         body: 'All users stop seeing the banner, and the maintenance screen if it is on.',

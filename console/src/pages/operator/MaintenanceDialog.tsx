@@ -62,7 +62,7 @@ export function MaintenanceDialog({ announced, onClose }: Props) {
         submitError={announce.error}
         submitLabel="Announce"
         disabledReasonOf={problemOf}
-        isGuarded={false}
+        warnsAboutUnsavedChanges={false}
         secondary={<Button onClick={onClose}>Cancel</Button>}
       >
         {({ field, form }) => {

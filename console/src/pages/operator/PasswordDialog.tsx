@@ -39,7 +39,7 @@ export function PasswordDialog({ hasPassword, onEntered, onClose }: Props) {
         isPending={enter.isPending}
         submitError={enter.error}
         submitLabel="Continue"
-        isGuarded={false}
+        warnsAboutUnsavedChanges={false}
         secondary={<Button onClick={onClose}>Cancel</Button>}
       >
         {({ field }) => (

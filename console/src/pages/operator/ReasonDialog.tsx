@@ -87,7 +87,7 @@ function ReasonDialog({ title, submitLabel, isDanger = false, description, call,
         submitError={call.error}
         submitLabel={submitLabel}
         isDanger={isDanger}
-        isGuarded={false}
+        warnsAboutUnsavedChanges={false}
         secondary={<Button onClick={onClose}>Cancel</Button>}
       >
         {({ field }) => (

@@ -10,7 +10,7 @@ import { sessionColumns } from '../../components/session-columns.tsx'
 import { deviceOf } from '../../lib/device.ts'
 import { Button } from '../../ui/Button.tsx'
 import { sessionsQuery } from './queries.ts'
-import { usePasswordFirst } from './use-password-first.tsx'
+import { useWithRecentPassword } from './use-with-recent-password.tsx'
 
 const sessionActions = {
   end: {
@@ -38,7 +38,7 @@ type Props = {
 export function SessionsDialog({ user, onClose, onReopen }: Props) {
   const id = String(user.id)
   const sessions = useQuery({ ...sessionsQuery(id), select: rowsOf })
-  const passwordFirst = usePasswordFirst()
+  const withRecentPassword = useWithRecentPassword()
   const options = {
     invalidates: ['operators.listSessions' as const, 'operators.listUsers' as const],
     errorDisplay: 'caller' as const,
@@ -46,7 +46,7 @@ export function SessionsDialog({ user, onClose, onReopen }: Props) {
   const endOne = useApiMutation('operators.endSession', options)
   const endAll = useApiMutation('operators.endSessions', options)
   const confirmWithPassword = (request: ConfirmRequest) =>
-    void passwordFirst(() => {
+    void withRecentPassword(() => {
       onReopen()
       confirm(request)
     })

@@ -9,7 +9,7 @@ import { openDialog } from '../../components/open-dialog.ts'
 import { toast } from '../../lib/toasts.ts'
 import { LimitsDialog, SuspendDialog } from './dialogs.ts'
 import { seedRow } from './queries.ts'
-import { usePasswordFirst } from './use-password-first.tsx'
+import { useWithRecentPassword } from './use-with-recent-password.tsx'
 
 type OrgContext = {
   open: (dialog: (close: () => void) => ReactNode) => void
@@ -46,7 +46,7 @@ const orgActions = {
 
 /** Returns a function that returns the actions on an organization. */
 export function useOrgActions() {
-  const passwordFirst = usePasswordFirst()
+  const withRecentPassword = useWithRecentPassword()
   const resume = useApiMutation('operators.resumeOrg', {
     invalidates: ['operators.listOrgs', 'user.get'],
     seeds: (client, { code }) =>
@@ -60,11 +60,11 @@ export function useOrgActions() {
     onSuccess: ({ code }) => navigate({ to: '/squids', search: { organization: code } }),
   })
   const context = {
-    read: ({ code }: OperatorOrg) => void passwordFirst(() => read.mutate({ params: { code } })),
+    read: ({ code }: OperatorOrg) => void withRecentPassword(() => read.mutate({ params: { code } })),
     membership: useMembership(),
-    open: (dialog: (close: () => void) => ReactNode) => void passwordFirst(() => openDialog(dialog)),
+    open: (dialog: (close: () => void) => ReactNode) => void withRecentPassword(() => openDialog(dialog)),
     confirmResume: ({ code }: OperatorOrg) =>
-      void passwordFirst(() =>
+      void withRecentPassword(() =>
         confirm({
           title: `End the suspension of ${code}?`,
           body: 'The squids that it hibernated start again, and members may deploy.',

@@ -3,7 +3,7 @@ import { Moon } from 'lucide-react'
 import { actionsOn, useMembership, type ActionOn } from '../../components/actions.ts'
 import { openDialog } from '../../components/open-dialog.ts'
 import { HibernateDialog } from './dialogs.ts'
-import { usePasswordFirst } from './use-password-first.tsx'
+import { useWithRecentPassword } from './use-with-recent-password.tsx'
 
 type SquidContext = { hibernate: (squid: OperatorSquid) => void }
 
@@ -24,11 +24,11 @@ const squidActions = {
 
 /** Returns a function that returns the actions on a version. */
 export function useSquidActions() {
-  const passwordFirst = usePasswordFirst()
+  const withRecentPassword = useWithRecentPassword()
   const context = {
     membership: useMembership(),
     hibernate: (squid: OperatorSquid) =>
-      void passwordFirst(() => openDialog((close) => <HibernateDialog squid={squid} onClose={close} />)),
+      void withRecentPassword(() => openDialog((close) => <HibernateDialog squid={squid} onClose={close} />)),
   }
   return (squid: OperatorSquid) => actionsOn(squidActions, squid, context)
 }

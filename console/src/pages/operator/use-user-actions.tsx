@@ -7,7 +7,7 @@ import { confirm, type ConfirmRequest } from '../../components/confirm.ts'
 import { openDialog } from '../../components/open-dialog.ts'
 import { toast } from '../../lib/toasts.ts'
 import { SessionsDialog } from './dialogs.ts'
-import { usePasswordFirst } from './use-password-first.tsx'
+import { useWithRecentPassword } from './use-with-recent-password.tsx'
 
 type UserContext = {
   ownEmail: string
@@ -52,14 +52,14 @@ const mutationOptions = { invalidates: ['operators.listUsers' as const], errorDi
 
 /** Returns a function that returns the actions on an account. */
 export function useUserActions() {
-  const passwordFirst = usePasswordFirst()
+  const withRecentPassword = useWithRecentPassword()
   const disable = useApiMutation('operators.disableUser', mutationOptions)
   const enable = useApiMutation('operators.enableUser', mutationOptions)
   const resend = useApiMutation('operators.resendConfirmation', {
     ...mutationOptions,
     onSuccess: () => toast({ tone: 'good', title: 'The email has been sent' }),
   })
-  const confirmWithPassword = (request: ConfirmRequest) => void passwordFirst(() => confirm(request))
+  const confirmWithPassword = (request: ConfirmRequest) => void withRecentPassword(() => confirm(request))
   const callOf = ({ id }: OperatorUser) => ({ params: { id: String(id) } })
   const context = {
     membership: useMembership(),

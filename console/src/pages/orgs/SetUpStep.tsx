@@ -31,7 +31,7 @@ export function SetUpStep() {
         submitError={create.error}
         submitLabel="Create organization"
         errorField="code"
-        isGuarded={!create.isSuccess}
+        warnsAboutUnsavedChanges={!create.isSuccess}
       >
         {({ field, form }) => {
           const name = field('name')

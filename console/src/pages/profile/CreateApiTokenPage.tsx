@@ -55,7 +55,7 @@ export default function CreateApiTokenPage() {
         submitError={create.error}
         submitLabel="Create"
         errorField="name"
-        isGuarded={!create.isSuccess}
+        warnsAboutUnsavedChanges={!create.isSuccess}
         secondary={
           <Link to="/profile/api-tokens" className={buttonClass()}>
             Cancel

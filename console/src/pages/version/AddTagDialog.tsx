@@ -50,7 +50,7 @@ export default function AddTagDialog({ squid, onClose }: Props) {
         disabledReasonOf={({ tag }) =>
           squid.tags.some(({ name }) => name === tag) ? 'The version already has this tag.' : null
         }
-        isGuarded={false}
+        warnsAboutUnsavedChanges={false}
       >
         {({ field, form }) => (
           <>

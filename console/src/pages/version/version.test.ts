@@ -35,7 +35,7 @@ test('all tabs of a running version are enabled', () => {
   ).toEqual(['Logs'])
 })
 
-test('tabs that need running programs are disabled while the version is hibernated', () => {
+test('while a version is hibernated, only General, Deployments and the file tabs are enabled', () => {
   expect(disabledTabs({ ...running, status: 'HIBERNATED' })).toEqual([
     'Details',
     'Processors',
@@ -54,26 +54,25 @@ test('a version without a database has no DB access tab, and the file tabs are d
   expect(disabledTabs(unbuilt)).toEqual(['Manifest', 'Package.json'])
 })
 
-test('URLs are grouped by type, and canonical URLs are marked immutable only from spec 4 on', () => {
+test("URLs are grouped by type, and canonical URLs are marked immutable only from version 4 of the manifest's spec on", () => {
   const urls = [
     { url: 'https://x/one:prod/api/graphql', type: 'tag', name: 'prod' },
     { url: 'https://x/one/graphql', type: 'prod_alias' },
     { url: 'https://x/one@v1/api/graphql', type: 'canonical' },
-  ] as const
+  ] satisfies NonNullable<Squid['api']>['urls']
   const api = {
     status: 'AVAILABLE',
-    urls: [...urls],
+    urls,
     replicas: 1,
     profile: 'small',
     reason: null,
     since: null,
-  } as const
-  const all = { ...api, urls: [...urls] }
-  const groups = urlGroups({ spec: 4, api: all, addons: {} })
+  } satisfies Squid['api']
+  const groups = urlGroups({ spec: 4, api, addons: {} })
   expect(groups.map(({ title }) => title)).toEqual(['Tag URLs', 'Production URL', 'Canonical URL'])
   expect(groups[1]?.note).toMatch(/^Deprecated/)
   expect(groups[2]?.note).toMatch(/^Immutable/)
-  expect(urlGroups({ spec: 3, api: all, addons: {} })[2]?.note).toBeUndefined()
+  expect(urlGroups({ spec: 3, api, addons: {} })[2]?.note).toBeUndefined()
   expect(urlGroups({ spec: 4, addons: {} })).toEqual([])
   const hasura = { ...api, urls: [{ url: 'https://x/one@v1/hasura', type: 'canonical' as const }] }
   expect(urlGroups({ spec: 4, addons: { hasura } })).toMatchObject([{ title: 'Canonical URL', urls: hasura.urls }])

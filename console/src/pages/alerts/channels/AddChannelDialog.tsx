@@ -50,7 +50,7 @@ export default function AddChannelDialog({ code, onClose }: { code: string; onCl
         isPending={add.isPending}
         submitError={add.error}
         submitLabel="Add"
-        isGuarded={false}
+        warnsAboutUnsavedChanges={false}
         secondary={<Button onClick={onClose}>Cancel</Button>}
       >
         {({ field, form }) => (

@@ -11,7 +11,7 @@ import { MenuButton } from '../../../components/MenuButton.tsx'
 import { Switch } from '../../../ui/Switch.tsx'
 import { responseText, deliveryAppearance } from '../delivery-labels.ts'
 import { useChannelActions } from './use-channel-actions.tsx'
-import { lazyPart, Optional } from '../../../lib/lazy.tsx'
+import { lazyPart, LazyBoundary } from '../../../lib/lazy.tsx'
 
 const EditChannelDialog = lazyPart(() => import('./EditChannelDialog.tsx'))
 
@@ -28,7 +28,9 @@ type Props = {
 export function ChannelRow({ channel, deniedReason }: Props) {
   const { type, name, isEnabled } = channel
   const [isEditing, setIsEditing] = useState(false)
-  const { isOn, isTesting, testDelivery, setEnabled, test, menu } = useChannelActions(channel, () => setIsEditing(true))
+  const { requestedIsEnabled, isTesting, testDelivery, setEnabled, test, menu } = useChannelActions(channel, () =>
+    setIsEditing(true),
+  )
   const Icon = icons[type]
   return (
     <li aria-label={name} className="px-3.5 py-3">
@@ -44,7 +46,7 @@ export function ChannelRow({ channel, deniedReason }: Props) {
         <LastDelivery channel={channel} />
         <div className="flex items-center gap-2">
           <Switch
-            checked={isOn}
+            checked={requestedIsEnabled}
             disabled={deniedReason !== null}
             title={deniedReason ?? undefined}
             onChange={({ target }) => setEnabled(target.checked)}
@@ -52,7 +54,7 @@ export function ChannelRow({ channel, deniedReason }: Props) {
           >
             <span className="sr-only">Notify {name}</span>
             <span aria-hidden className="inline-block w-6 text-sm text-ink-2">
-              {isOn ? 'On' : 'Off'}
+              {requestedIsEnabled ? 'On' : 'Off'}
             </span>
           </Switch>
           <Button
@@ -84,9 +86,9 @@ export function ChannelRow({ channel, deniedReason }: Props) {
         </div>
       </div>
       {testDelivery && <TestOutcome delivery={testDelivery} isEnabled={isEnabled} />}
-      <Optional what="The dialog" onFailed={() => setIsEditing(false)}>
+      <LazyBoundary what="The dialog" onFailed={() => setIsEditing(false)}>
         {isEditing && <EditChannelDialog channel={channel} onClose={() => setIsEditing(false)} />}
-      </Optional>
+      </LazyBoundary>
     </li>
   )
 }
@@ -132,7 +134,7 @@ function TestOutcome({ delivery, isEnabled }: TestOutcomeProps) {
   return (
     <Alert tone={isDelivered ? 'good' : 'bad'} className="mt-3">
       {isDelivered ? 'The test was delivered' : 'The test was not delivered'}
-      {response && `: ${response}`}
+      {response === '' ? '.' : `: ${response.replace(/\.$/, '')}.`}
       {!isEnabled && ' Alerts are not sent while the channel is off.'}
     </Alert>
   )

@@ -12,7 +12,7 @@ import { Card } from '../../../ui/Card.tsx'
 import { prefetch as prefetchCode } from '../../../ui/prefetch.ts'
 import { SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { ChannelRow } from './ChannelRow.tsx'
-import { lazyPart, Optional } from '../../../lib/lazy.tsx'
+import { lazyPart, LazyBoundary } from '../../../lib/lazy.tsx'
 
 const channelsQuery = (code: string) =>
   q('alerts.listChannels', { params: { code } }, { refetchInterval: alertsPollMs })
@@ -68,9 +68,9 @@ export default function ChannelsTab() {
           </Card>
         )}
       </QueryView>
-      <Optional what="The dialog" onFailed={() => setIsAdding(false)}>
+      <LazyBoundary what="The dialog" onFailed={() => setIsAdding(false)}>
         {isAdding && <AddChannelDialog code={code} onClose={() => setIsAdding(false)} />}
-      </Optional>
+      </LazyBoundary>
     </div>
   )
 }

@@ -41,7 +41,7 @@ export default function EditChannelDialog({ channel: { id, type, name, target, i
         isPending={change.isPending}
         submitError={change.error}
         submitLabel="Save"
-        isGuarded={false}
+        warnsAboutUnsavedChanges={false}
         secondary={<Button onClick={onClose}>Cancel</Button>}
       >
         {({ field }) => (

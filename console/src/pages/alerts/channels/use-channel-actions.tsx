@@ -31,8 +31,8 @@ const channelActions = {
 } satisfies Record<string, ActionOn<AlertChannel, ChannelContext>>
 
 type ChannelActions = {
-  /** The requested state while a change is pending, otherwise the saved state. */
-  isOn: boolean
+  /** Whether the switch is on: the requested state while a change is pending, otherwise the saved state. */
+  requestedIsEnabled: boolean
   setEnabled: (isEnabled: boolean) => void
   isTesting: boolean
   test: () => void
@@ -62,8 +62,8 @@ export function useChannelActions(channel: AlertChannel, onEdit: () => void): Ch
   })
   const context = { membership: useMembership(), edit: onEdit, remove: () => remove.mutateAsync(call) }
   return {
-    isOn: change.isPending ? change.variables.body.isEnabled : isEnabled,
-    setEnabled: (isOn) => change.mutate({ ...call, body: { name, isEnabled: isOn } }),
+    requestedIsEnabled: change.isPending ? change.variables.body.isEnabled : isEnabled,
+    setEnabled: (next) => change.mutate({ ...call, body: { name, isEnabled: next } }),
     isTesting: test.isPending,
     test: () => test.mutate(call),
     testDelivery: test.isPending ? undefined : test.data,

@@ -43,7 +43,7 @@ export function TestCardForm({ code, clientSecret, isSaving, onSetUp }: Props) {
         submitError={null}
         submitLabel="Save card"
         disabledReasonOf={(fields) => (parseCard(fields, Date.now()) ? null : 'Complete the card details first.')}
-        isGuarded={false}
+        warnsAboutUnsavedChanges={false}
       >
         {({ field, form }) => {
           const formattedField = (name: keyof CardFields, format: (text: string) => string) => {

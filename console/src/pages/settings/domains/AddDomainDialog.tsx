@@ -36,7 +36,7 @@ export default function AddDomainDialog({ code, onClose }: { code: string; onClo
         submitError={add.error}
         errorField="name"
         submitLabel="Add domain"
-        isGuarded={false}
+        warnsAboutUnsavedChanges={false}
         disabledReasonOf={() => (isWithoutTags ? 'No squid has a tag yet.' : null)}
         secondary={<Button onClick={onClose}>Cancel</Button>}
       >

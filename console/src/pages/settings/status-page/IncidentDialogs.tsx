@@ -48,7 +48,7 @@ export function NewIncidentDialog({ code, tags, onClose }: DialogProps & { tags:
         isPending={create.isPending}
         submitError={create.error}
         submitLabel="Publish"
-        isGuarded={false}
+        warnsAboutUnsavedChanges={false}
         secondary={<Button onClick={onClose}>Cancel</Button>}
       >
         {({ field, form }) => (
@@ -84,7 +84,7 @@ export function EditIncidentDialog({ code, tags, incident, onClose }: IncidentPr
         isPending={change.isPending}
         submitError={change.error}
         submitLabel="Save"
-        isGuarded={false}
+        warnsAboutUnsavedChanges={false}
         secondary={<Button onClick={onClose}>Cancel</Button>}
       >
         {({ field, form }) => (
@@ -112,7 +112,7 @@ export function NewUpdateDialog({ code, incident, onClose }: IncidentProps) {
         isPending={add.isPending}
         submitError={add.error}
         submitLabel="Publish"
-        isGuarded={false}
+        warnsAboutUnsavedChanges={false}
         secondary={<Button onClick={onClose}>Cancel</Button>}
       >
         {({ field }) => (
@@ -148,7 +148,7 @@ export function EditUpdateDialog({
         isPending={change.isPending}
         submitError={change.error}
         submitLabel="Save"
-        isGuarded={false}
+        warnsAboutUnsavedChanges={false}
         secondary={<Button onClick={onClose}>Cancel</Button>}
       >
         {({ field }) => <TextArea label="Text" autoFocus {...field('text')} />}

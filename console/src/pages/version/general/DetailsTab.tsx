@@ -25,7 +25,7 @@ export default function DetailsTab() {
           rows={[
             {
               label: 'Hosting',
-              value: scale.isDedicated ? 'Dedicated resources' : 'Collocated: shares a host with other squids',
+              value: scale.isDedicated ? 'Dedicated resources' : 'Collocated: shares CPU and memory with other squids',
             },
             { label: 'Processors', value: `${processors.length}, profile ${scale.processorProfile}` },
           ]}

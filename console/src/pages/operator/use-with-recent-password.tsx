@@ -8,8 +8,8 @@ import { accessQuery } from './queries.ts'
 /** The entered password must remain valid for at least this long, so that the operator can fill in a form. */
 const minRemainingMs = 120_000
 
-/** Returns a function that runs an action, after the operator has entered the password, unless it was entered recently. */
-export function usePasswordFirst(): (run: () => void) => Promise<void> {
+/** Returns a function that runs an action. Unless the operator has entered the password recently, it asks for the password first. */
+export function useWithRecentPassword(): (run: () => void) => Promise<void> {
   const client = useQueryClient()
   return async (run) => {
     try {
