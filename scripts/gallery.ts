@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { openPictureBrowser } from '../e2e/support/browser.ts'
+import { openBrowserForScreenshots } from '../e2e/support/browser.ts'
 import { comparisonObstacle, differencesFolder, pictureDifferences, writePictures } from '../e2e/support/pictures.ts'
 import { ensureGallery } from './console-build.ts'
 import { requirePackages } from './debian-packages.ts'
@@ -9,7 +9,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } })
   await requirePackages(['chromium'])
   await ensureGallery()
-  const browser = await openPictureBrowser()
+  const browser = await openBrowserForScreenshots()
   try {
     if (values.write) return console.log(`Wrote ${await writePictures(browser)} pictures.`)
     const obstacle = comparisonObstacle(browser)

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mayRaiseLimits, missingForContainer } from '../../scripts/debian/container.ts'
 import { authorities, npmRegistry } from '../../scripts/debian/files.ts'
 import { hasPebble, startPebble, type Pebble } from '../../scripts/pebble.ts'
-import { type Break, breaks, type CheckResult, doctorReport, hostBreaks, worsened } from '../support/doctor-breaks.ts'
-import { blocksOf, startPageMachine, type PageMachine } from '../support/install-pages.ts'
+import { type CheckResult, doctorReport, type Fault, faults, hostFaults, worsened } from '../support/doctor-faults.ts'
+import { blocksOf, startInstallContainer, type InstallContainer } from '../support/install-pages.ts'
 import { promisedLimitMs } from '../support/tier.ts'
 import { until } from '../support/until.ts'
 
@@ -18,12 +18,12 @@ const trustedAuthorities = '/usr/local/share/authorities.pem'
 /** Runs the commands of the page "one server" on a Debian that has only systemd. Shoal orders its certificates from Pebble. */
 describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_000 }, () => {
   const version = '2.0.0'
-  let machine: PageMachine
+  let container: InstallContainer
   let pebble: Pebble
 
   beforeAll(async () => {
-    machine = await startPageMachine(version, 'bare')
-    const { debian, chain, mailUrl } = machine
+    container = await startInstallContainer(version, 'bare')
+    const { debian, chain, mailUrl } = container
     pebble = await startPebble({ address: debian.address })
     const directory = new URL(pebble.settings.SHOAL_ACME_DIRECTORY_URL)
     await debian.forward(Number(directory.port))
@@ -55,7 +55,7 @@ describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_00
 
   afterAll(async () => {
     await pebble?.end()
-    await machine?.end()
+    await container?.end()
   }, 600_000)
 
   const blocksWith = (isIncluded: (commands: string) => boolean, kinds = ['server', 'server acme']) =>
@@ -66,16 +66,19 @@ describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_00
     const blocks = blocksWith(() => true)
     const last = blocks.findIndex(({ commands }) => commands.includes('shoal token add'))
     let printed = ''
-    for (const { commands } of blocks.slice(0, last + 1)) printed += await machine.runBlock(commands)
+    for (const { commands } of blocks.slice(0, last + 1)) printed += await container.runBlock(commands)
     expect(printed).toContain(`Shoal ${version} is ready`)
     const token = /^token +(\S+)$/m.exec(printed)?.[1] ?? ''
     // The page says that the certificates arrive within a minute.
     const statusCommand = `curl -sS --cacert ${trustedAuthorities} -o /dev/null -w '%{http_code}' https://shoal.example.com/healthz || true`
-    await until(async () => (await machine.debian.run(statusCommand)).endsWith('200'), 'the console has a certificate')
-    expect(await machine.deploySquid(token, trustedAuthorities)).toMatch(/^https:/)
+    await until(
+      async () => (await container.debian.run(statusCommand)).endsWith('200'),
+      'the console has a certificate',
+    )
+    expect(await container.deploySquid(token, trustedAuthorities)).toMatch(/^https:/)
     const tookMs = performance.now() - startedMs
     console.log(`From the first command of the page to a squid over HTTPS: ${(tookMs / 60_000).toFixed(1)} minutes.`)
-    const issuer = await machine.debian.run(
+    const issuer = await container.debian.run(
       'openssl s_client -connect squids.example.com:443 -servername squids.example.com < /dev/null 2>/dev/null | openssl x509 -noout -issuer',
     )
     expect(issuer).toContain('Pebble')
@@ -87,8 +90,8 @@ describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_00
 
   test('after a backup, the doctor reports no problem', async () => {
     for (const { commands } of blocksWith((text) => text.includes('shoal-backup.service')))
-      await machine.runBlock(commands)
-    const problems = (await doctorReport(machine.debian)).filter(
+      await container.runBlock(commands)
+    const problems = (await doctorReport(container.debian)).filter(
       ({ status }) => status !== 'ok' && status !== 'skipped',
     )
     // Only a machine whose systemd may raise limits can give the service more open files.
@@ -97,11 +100,11 @@ describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_00
 
   /** Breaks the installation, compares the doctor's report with `before`, and repairs the installation. */
   async function expectReported(
-    { checks, consequences = [], commands, restore, ...doctor }: Break,
+    { checks, consequences = [], commands, restore, ...doctor }: Fault,
     before: CheckResult[],
   ) {
-    const { debian } = machine
-    if (commands) await debian.run(commands(machine))
+    const { debian } = container
+    if (commands) await debian.run(commands(container))
     try {
       const worse = worsened(before, await doctorReport(debian, doctor))
       const names = worse.map(({ name }) => name)
@@ -117,28 +120,28 @@ describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_00
   describe('the doctor reports what is broken, and nothing else', () => {
     let before: CheckResult[] = []
     beforeAll(async () => {
-      before = await doctorReport(machine.debian)
+      before = await doctorReport(container.debian)
     })
 
     test('each check is tested below', () => {
-      const tested = [...breaks, ...hostBreaks].flatMap(({ checks }) => checks)
+      const tested = [...faults, ...hostFaults].flatMap(({ checks }) => checks)
       expect([...new Set(before.map(({ name }) => name))].filter((name) => !tested.includes(name))).toEqual([])
     })
 
-    test.for(breaks)('$name', (current) => expectReported(current, before))
+    test.for(faults)('$name', (fault) => expectReported(fault, before))
   })
 
   describe('while the server is stopped, the doctor reports the protections that do not work, and nothing else', () => {
     let before: CheckResult[] = []
     beforeAll(async () => {
-      await machine.debian.run('systemctl stop shoal')
-      before = await doctorReport(machine.debian)
+      await container.debian.run('systemctl stop shoal')
+      before = await doctorReport(container.debian)
     })
     afterAll(async () => {
-      await machine.debian.run('systemctl start shoal')
-      await machine.untilReady()
+      await container.debian.run('systemctl start shoal')
+      await container.untilReady()
     })
 
-    test.for(hostBreaks)('$name', (current) => expectReported(current, before))
+    test.for(hostFaults)('$name', (fault) => expectReported(fault, before))
   })
 })

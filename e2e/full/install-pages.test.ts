@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { mayRaiseLimits, missingForContainer } from '../../scripts/debian/container.ts'
-import { blocksOf, startPageMachine, type Block, type PageMachine } from '../support/install-pages.ts'
+import { blocksOf, startInstallContainer, type Block, type InstallContainer } from '../support/install-pages.ts'
 
 const missing = missingForContainer()
 if (missing) console.log(`The tests of the pages about installing are skipped. ${missing}`)
@@ -23,13 +23,13 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
   const version = '2.0.0'
   /** The certificate of Caddy's own authority. */
   const authority = '/var/lib/caddy/.local/share/caddy/pki/authorities/local/root.crt'
-  let machine: PageMachine
+  let container: InstallContainer
 
   beforeAll(async () => {
-    machine = await startPageMachine(version, 'complete')
+    container = await startInstallContainer(version, 'complete')
   }, 900_000)
 
-  afterAll(() => machine?.end(), 600_000)
+  afterAll(() => container?.end(), 600_000)
 
   const serverBlocks = blocksOf('one-server.md').filter(({ kind }) => kind === 'server' || kind === 'server caddy')
 
@@ -44,7 +44,7 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
       // The host names are not public, so Caddy issues the certificates itself.
       const block = commands.replace("<<'END'\nshoal.", "<<'END'\n{\n  local_certs\n}\nshoal.")
       // The doctor fails, because there is no mail server and no backup yet, and its requests fail because it does not trust Caddy's own authority.
-      outputs.push(await machine.runBlock(commands.trim() === 'shoal doctor' ? `${block.trim()} || true` : block))
+      outputs.push(await container.runBlock(commands.trim() === 'shoal doctor' ? `${block.trim()} || true` : block))
     }
     return outputs.join('\n')
   }
@@ -55,7 +55,7 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
     const printed = await run(firstBlocks)
     expect(printed).toContain(`Shoal ${version} is ready`)
     token = /^token +(\S+)$/m.exec(printed)?.[1] ?? ''
-    const page = await machine.debian.run(
+    const page = await container.debian.run(
       `curl -sS --retry 20 --retry-all-errors --retry-delay 1 --cacert ${authority} -H 'accept: text/html' https://shoal.example.com/`,
     )
     expect(page).toContain('<div id="root"')
@@ -64,15 +64,15 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
   test('one server: a squid responds over HTTPS', async () => {
     // A real installation does not need these settings. They are for the chain and the mail server on this machine, and for Caddy's authority.
     const settings = {
-      SHOAL_NETWORK_ALLOW: machine.chain.host,
+      SHOAL_NETWORK_ALLOW: container.chain.host,
       NODE_EXTRA_CA_CERTS: '/usr/local/share/authorities.pem',
-      SHOAL_MAIL_URL: machine.mailUrl,
+      SHOAL_MAIL_URL: container.mailUrl,
     }
     const lines = Object.entries(settings).map(([name, value]) => `${name}="${value}"`)
-    await machine.debian.run(`cat /etc/ssl/certs/ca-certificates.crt ${authority} > /usr/local/share/authorities.pem`)
-    await machine.debian.run(`cat >> /etc/shoal/shoal.env <<'END'\n${lines.join('\n')}\nEND\nsystemctl restart shoal`)
-    await machine.untilReady()
-    expect(await machine.deploySquid(token, authority)).toMatch(/^https:/)
+    await container.debian.run(`cat /etc/ssl/certs/ca-certificates.crt ${authority} > /usr/local/share/authorities.pem`)
+    await container.debian.run(`cat >> /etc/shoal/shoal.env <<'END'\n${lines.join('\n')}\nEND\nsystemctl restart shoal`)
+    await container.untilReady()
+    expect(await container.deploySquid(token, authority)).toMatch(/^https:/)
     const minutes = ((performance.now() - startedMs) / 60_000).toFixed(1)
     console.log(`From the first command of the page to a squid over HTTPS: ${minutes} minutes.`)
   })
@@ -84,26 +84,26 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
   })
 
   test('one server: the console and the gateway also respond through nginx, and the doctor reports no problems', async () => {
-    await machine.debian.run('systemctl stop caddy')
+    await container.debian.run('systemctl stop caddy')
     // The previous commands have restarted the service.
-    await machine.untilReady()
+    await container.untilReady()
     for (const name of ['shoal', 'squids'])
-      await machine.debian.run(
+      await container.debian.run(
         `mkdir -p /etc/letsencrypt/live/${name}.example.com && cd /etc/letsencrypt/live/${name}.example.com && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 90 -subj /CN=${name}.example.com -addext subjectAltName=DNS:${name}.example.com -keyout privkey.pem -out fullchain.pem 2>/dev/null`,
       )
     for (const { commands } of blocksOf('one-server.md').filter(({ kind }) => kind === 'server nginx'))
-      await machine.runBlock(commands)
-    const page = await machine.debian.run(
+      await container.runBlock(commands)
+    const page = await container.debian.run(
       `curl -sS --cacert /etc/letsencrypt/live/shoal.example.com/fullchain.pem -H 'accept: text/html' https://shoal.example.com/`,
     )
     expect(page).toContain('<div id="root"')
-    const squids = await machine.debian.run(
+    const squids = await container.debian.run(
       `curl -sS --cacert /etc/letsencrypt/live/squids.example.com/fullchain.pem -o /dev/null -w '%{http_code}' https://squids.example.com/a/b`,
     )
     expect(squids).toBe('404')
     // The container does not trust these certificates yet.
-    await machine.debian.run('cat /etc/letsencrypt/live/*/fullchain.pem >> /usr/local/share/authorities.pem')
-    const report = JSON.parse(await machine.debian.run('shoal doctor --json || true')) as {
+    await container.debian.run('cat /etc/letsencrypt/live/*/fullchain.pem >> /usr/local/share/authorities.pem')
+    const report = JSON.parse(await container.debian.run('shoal doctor --json || true')) as {
       checks: { name: string; status: string }[]
     }
     const problems = report.checks.filter(({ status }) => status !== 'ok' && status !== 'skipped')
@@ -113,17 +113,17 @@ describe.skipIf(missing)('the pages about installing', { timeout: 1_800_000 }, (
   })
 
   test('try it: a release starts without an installation', async () => {
-    await machine.debian.run('shoal uninstall')
+    await container.debian.run('shoal uninstall')
     const [unpack, start] = blocksOf('try-it.md').filter(({ kind }) => kind.startsWith('server'))
-    await machine.runBlock(unpack?.commands ?? '')
-    await machine.debian.run(
+    await container.runBlock(unpack?.commands ?? '')
+    await container.debian.run(
       `nohup sh -c '${start?.commands.trim()}' > /tmp/start.log 2>&1 < /dev/null & echo $! > /tmp/start.pid`,
     )
-    await machine.untilReady('cat /tmp/start.log')
-    expect(await machine.debian.run('cat /tmp/start.log')).toContain('Shoal is ready')
-    await machine.debian.run(
+    await container.untilReady('cat /tmp/start.log')
+    expect(await container.debian.run('cat /tmp/start.log')).toContain('Shoal is ready')
+    await container.debian.run(
       'pkill -INT -f [s]erver/src/main.ts; while pgrep -f [s]erver/src/main.ts; do sleep 0.2; done',
     )
-    expect(await machine.debian.run('pgrep -c postgres || true')).toBe('0\n')
+    expect(await container.debian.run('pgrep -c postgres || true')).toBe('0\n')
   })
 })

@@ -32,7 +32,7 @@ setInterval(() => {
 })
 `
 
-const buildScript = (name: string) =>
+const packageWithBuild = (name: string) =>
   JSON.stringify({ name, version: '1.0.0', private: true, scripts: { build: 'node build.js' } })
 
 describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
@@ -74,7 +74,7 @@ describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
       SHOAL_CONTAINER_DISK_MB: String(containerMiB),
       SHOAL_BUILD_DISK_MB: String(buildMiB),
     })
-    expect(shoal.hostSummary()).toContain('disk space by images')
+    expect(shoal.hostSummary()).toContain('disk space by disk images')
     expect((await deploySquid('neighbours', {})).failureReason).toBeNull()
     expect((await deploySquid('attackers', { 'processor.js': fillingProcessor })).failureReason).toBeNull()
   })
@@ -107,7 +107,7 @@ describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
     const build = `${fillSource}fill(process.cwd())`
     const { failureReason, failed } = await deploySquid('builders', {
       'build.js': build,
-      'package.json': buildScript('builders'),
+      'package.json': packageWithBuild('builders'),
     })
     expect(failed).toBe('SOURCE_FILES_BUILD_FAILED')
     expect(failureReason).toContain(

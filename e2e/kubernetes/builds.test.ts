@@ -29,7 +29,7 @@ const untilDeleted = (namespace: string) =>
     120_000,
   )
 
-describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () => {
+describe.skipIf(!hasCluster || !hasClusterNetwork)('builds in a cluster', () => {
   let jobs: JobBuilder
 
   beforeAll(async () => {
@@ -41,7 +41,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
   })
 
   test(
-    'of the example squid installs and compiles; its next build uploads less than 1 MB',
+    'the example squid installs and compiles; its second build uploads less than 1 MB',
     { timeout: 1_200_000 },
     async () => {
       const limits = { ...defaultLimits, memoryBytes: 1024 * 2 ** 20, diskBytes: 2 * 2 ** 30 }
@@ -59,7 +59,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
   )
 
   test(
-    'has no rights, and reaches neither the cluster, the registry nor other services',
+    'a build has no rights, and reaches neither the cluster, the registry nor other services',
     { timeout: 600_000 },
     async () => {
       const listener = createServer((socket) => socket.end())
@@ -134,7 +134,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
       reason: /ran out of disk space/,
     },
   ])(
-    'that $name ends with the reason, and leaves nothing behind',
+    'a build that $name reports the reason, and leaves nothing behind',
     { timeout: 400_000 },
     async ({ build, timeMs, reason }) => {
       const limits = { ...defaultLimits, memoryBytes: 256 * 2 ** 20, diskBytes: 2 ** 28, timeMs: timeMs ?? 300_000 }

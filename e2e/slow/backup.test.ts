@@ -23,7 +23,7 @@ describe('a backup', () => {
   let restored: Shoal | undefined
   let token: string
   let email: string
-  /** The number of rows that were committed before the backup began, and after it ended. */
+  /** How many rows were committed when the backup began, and when it had ended. */
   let committedRows: { before: number; after: number }
   let result: BackupResult
 
@@ -44,7 +44,7 @@ describe('a backup', () => {
     for (const dir of [folder, restoredDir]) rmSync(dir, { recursive: true, force: true })
   })
 
-  test('can be made while the server writes', async () => {
+  test('can be made while rows are written', async () => {
     const writer = await startWriter(shoal.dataDir)
     try {
       await until(() => Promise.resolve(writer.rows() > 5_000), 'many rows are written')
@@ -99,7 +99,7 @@ describe('a backup', () => {
   })
 })
 
-/** A backup begins with a tar entry for its manifest (a header of 512 bytes, and this many bytes of JSON), then the header of its content. */
+/** A backup begins with the tar entry of the backup's manifest (a header of 512 bytes, and this many bytes of JSON), then the header of its content. */
 const manifestBytes = 4096
 const contentOf = (file: string): Buffer => {
   const bytes = readFileSync(file)

@@ -14,7 +14,7 @@ const widths = [1440, 1000, 400] as const
 export const openBrowser = (...args: string[]): Promise<Browser> => launch(args)
 
 /** Starts a browser that draws text in the same way on every machine with this version of the browser. */
-export const openPictureBrowser = (): Promise<Browser> =>
+export const openBrowserForScreenshots = (): Promise<Browser> =>
   launch(['--disable-lcd-text', '--force-color-profile=srgb'], {
     FONTCONFIG_FILE: join(import.meta.dirname, 'fonts.conf'),
   })
@@ -124,7 +124,7 @@ const screenshotFolder = process.env['SHOAL_TEST_SHOTS']
  * Checks the current page in both themes. Returns its flaws, one line each: content that is wider than the window, at each width, and
  * flaws that axe finds. Axe runs only at the greatest width. Themes differ only in colours, so the dark theme is checked only
  * at that width, and only for contrast. `npm run test:full` runs all rules in both themes at every width.
- * Saves screenshots named `<name>-<theme>-<width>`. Leaves the page in the dark theme, at the last width.
+ * Saves screenshots named `<name>-<theme>-<width>`. Leaves the page in the dark theme, at an unspecified width.
  *
  * @param height of the window in pixels
  */
@@ -132,7 +132,7 @@ export async function accessibilityFlaws(page: Page, name: string, height = 900)
   const flaws: string[] = []
   for (const theme of themes) {
     await switchTheme(page, theme)
-    // At 480 px, the smallest breakpoint of ui/styles.css, phones and small windows have different layouts.
+    // The layout changes at 480 px, the smallest breakpoint of ui/styles.css, so that width is checked too.
     const checkedWidths = theme === 'light' || isFull || screenshotFolder ? [...widths, 480] : [widths[0]]
     for (const width of checkedWidths) {
       await page.setViewportSize({ width, height })

@@ -19,7 +19,7 @@ export function blocksOf(page: string): Block[] {
 }
 
 /** A Debian container with the archive of a release, for the commands of the pages about installing. */
-export type PageMachine = {
+export type InstallContainer = {
   debian: DebianContainer
   /** The URL of the chain for programs in the container. */
   chain: URL
@@ -36,7 +36,7 @@ export type PageMachine = {
 }
 
 /** Starts a Debian container with a release of this version. The names on the pages, `shoal.example.com` and `squids.example.com`, resolve to the container itself. */
-export async function startPageMachine(version: string, kind: FilesKind): Promise<PageMachine> {
+export async function startInstallContainer(version: string, kind: FilesKind): Promise<InstallContainer> {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-pages-'))
   execFileSync(process.execPath, ['scripts/release.ts', '--to', folder, '--version', version], { cwd: repositoryRoot })
   const [devnet, mail, debian] = await Promise.all([

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ensureGallery } from '../../../scripts/console-build.ts'
-import { openPictureBrowser, axeFlaws } from '../../support/browser.ts'
+import { openBrowserForScreenshots, axeFlaws } from '../../support/browser.ts'
 import { galleryThemes, galleryWidths, openGallery, setAppearance } from '../../support/gallery.ts'
 import { comparisonObstacle, pictureDifferences } from '../../support/pictures.ts'
 
@@ -9,7 +9,7 @@ let browser: Browser
 
 beforeAll(async () => {
   await ensureGallery()
-  browser = await openPictureBrowser()
+  browser = await openBrowserForScreenshots()
 })
 
 afterAll(async () => {

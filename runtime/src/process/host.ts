@@ -164,7 +164,7 @@ const NO_FILES = { readableDirs: [], writableDirs: [], tmpBytes: 1024 * 1024 }
 
 const DISK_SUMMARIES: Record<Disks['kind'], string> = {
   quota: 'disk space by quotas of btrfs',
-  image: 'disk space by images',
+  image: 'disk space by disk images',
   none: 'no limit of disk space',
 }
 

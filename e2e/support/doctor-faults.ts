@@ -1,28 +1,28 @@
 import type { DebianContainer } from '../../scripts/debian/container.ts'
-import type { PageMachine } from './install-pages.ts'
+import type { InstallContainer } from './install-pages.ts'
 
 export type CheckResult = { name: string; status: string; finding: string; remedy: string | null }
 
-/** A way to break an installation on Debian. */
-export type Break = {
+/** A fault of an installation on Debian. */
+export type Fault = {
   name: string
   /** The checks that must then report a problem. */
   checks: string[]
   /** Other checks that may also report a problem, because they depend on the same thing. */
   consequences?: string[]
-  /** Shell commands that break it, and that restore it. */
-  commands?: (machine: PageMachine) => string
+  /** Shell commands that cause the fault, and that end it. */
+  commands?: (container: InstallContainer) => string
   restore?: string
-  /** Shell commands that break it for the doctor only, in a separate mount namespace. */
+  /** Shell commands that cause the fault for the doctor only, in a separate mount namespace. */
   inDoctor?: string
-  /** Settings of the doctor, as in `NAME=value`, which replace those of the installation. */
+  /** Arguments of `env` for the doctor: `NAME=value` replaces a setting of the installation, `-u NAME` removes one. */
   env?: string
 }
 
 /** Runs the doctor with the settings of the installation. */
 export async function doctorReport(
   debian: DebianContainer,
-  { inDoctor = '', env = '' }: Pick<Break, 'inDoctor' | 'env'> = {},
+  { inDoctor = '', env = '' }: Pick<Fault, 'inDoctor' | 'env'> = {},
 ): Promise<CheckResult[]> {
   const script = `set -ae\n. /etc/shoal/shoal.env\n${inDoctor}\nexec env ${env} /opt/shoal/current/bin/shoal doctor --json`
   const output = await debian.run(
@@ -49,7 +49,7 @@ export function worsened(before: CheckResult[], now: CheckResult[]): CheckResult
 const server = '$(systemctl show shoal --property=MainPID --value)'
 const node = '/opt/shoal/current/node_modules/node/bin/node'
 
-/** Starts a program that serves a port with Node, and waits until it responds. */
+/** Starts an HTTP server on a port, in Node, and waits until it responds. */
 const serve = (unit: string, port: number, handler: string) =>
   `systemd-run --quiet --unit=${unit} ${node} -e 'require("http").createServer((req, res) => ${handler}).listen(${port}, "127.0.0.1")'; until curl -s -o /dev/null http://127.0.0.1:${port}; do sleep 0.1; done`
 
@@ -79,8 +79,8 @@ done
 dd if=/dev/zero of=/mnt/full bs=64k 2>/dev/null || true
 mount --rbind /mnt /var/lib/shoal-data`
 
-/** What makes each check report a problem. The server runs before each break. */
-export const breaks: Break[] = [
+/** Faults that each check must report. The server is running when each fault begins. */
+export const faults: Fault[] = [
   {
     name: 'the server is stopped',
     checks: ['server'],
@@ -104,7 +104,7 @@ export const breaks: Break[] = [
     restore: 'systemctl stop other; systemctl start shoal',
   },
   {
-    name: 'the server may open few files',
+    name: 'the limit of the server’s open files is too low',
     checks: ['limits'],
     commands: () => `prlimit --pid ${server} --nofile=1024:1024`,
     restore: 'systemctl restart shoal',
@@ -158,7 +158,7 @@ export const breaks: Break[] = [
     restore: 'cp /tmp/last-backup.json /var/lib/shoal-data/',
   },
   {
-    name: 'clients do not know the authority of the certificates',
+    name: 'the doctor does not trust the authority that signed the certificates',
     checks: ['certificates'],
     env: '-u NODE_EXTRA_CA_CERTS',
   },
@@ -181,8 +181,8 @@ export const breaks: Break[] = [
 /** Makes a program unusable. */
 const hide = (program: string) => `mount --bind /dev/null "$(readlink -f "$(command -v ${program})")"`
 
-/** What breaks the protections of squids, which the doctor detects itself while no worker runs. */
-export const hostBreaks: Break[] = [
+/** Faults of the squids' protections. While no worker runs, the doctor checks the protections itself. */
+export const hostFaults: Fault[] = [
   { name: 'bubblewrap does not work', checks: ['sandbox'], inDoctor: hide('bwrap') },
   {
     name: 'cgroups cannot be created',
@@ -190,7 +190,7 @@ export const hostBreaks: Break[] = [
     inDoctor: 'for folder in /sys/fs/cgroup/*/ /sys/fs/cgroup; do mount -o remount,bind,ro "$folder" || true; done',
   },
   { name: 'nftables does not work', checks: ['network of squids'], inDoctor: hide('nft') },
-  { name: 'no disk can be made for squids', checks: ['disk of squids'], inDoctor: hide('mkfs.ext4') },
+  { name: 'no disk can be created for squids', checks: ['disk of squids'], inDoctor: hide('mkfs.ext4') },
   {
     name: 'programs cannot run as other users',
     checks: ['users of squids'],
