@@ -24,9 +24,9 @@ const ruleTexts = {
     explanation: 'A processor runs but does not begin to index, because its data source does not respond.',
     threshold: null,
   },
-  /** Despite its name, this rule is about processors with the status STUCK, not STALLED (spec 4). */
+  /** Despite its kind, this rule is about processors with the status STUCK, not STALLED (spec 4). */
   STALLED: {
-    title: 'Stalled',
+    title: 'No progress',
     explanation:
       'A processor makes no progress although its chain continues, or its metrics or its data source have stopped responding.',
     threshold: { unit: 'minutes', initial: 5, min: 1, max: 1440 },
@@ -38,7 +38,7 @@ const ruleTexts = {
     threshold: { unit: 'blocks', initial: 500, min: 10, max: 10_000_000 },
   },
   WRONG_SYNCED: {
-    title: 'Wrongly synced',
+    title: 'Falsely reported as synced',
     explanation:
       'A processor reports that it has caught up, but the independently observed head of its chain is far ahead.',
     threshold: null,
@@ -70,7 +70,7 @@ const ruleTexts = {
     threshold: null,
   },
   QUOTA_NEAR: {
-    title: 'Quota near',
+    title: 'Quota almost used up',
     explanation: 'This share of a spend cap, an RPC cap or a playground’s RPC requests has been used.',
     threshold: { unit: 'percent', initial: 90, min: 50, max: 100 },
   },

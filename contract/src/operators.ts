@@ -115,7 +115,7 @@ export const operators = {
     path: '/v1/admin/support',
     access: 'operator',
     scope: 'session',
-    summary: 'Stop reading an organization as support',
+    summary: 'End the support access to an organization',
     payload: z.object({ success: z.boolean() }),
   }),
   announceMaintenance: endpoint({

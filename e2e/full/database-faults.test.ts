@@ -25,7 +25,7 @@ describe('a Postgres fault', () => {
   })
 
   afterAll(async () => {
-    printFaults('console API', 'slowest API response', '`/readyz`', "squid's programs", "squid's data")
+    printFaults('console API', 'slowest API response', '`/readyz`', "squid's api: no database", "squid's api: rows")
     await cloud?.end()
   })
 

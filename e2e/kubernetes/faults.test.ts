@@ -161,7 +161,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnParts)('faults of a 
 
   test('a kubelet that is killed and started again changes nothing', { timeout: 600_000 }, async () => {
     const [api, processor] = [await pods('api'), await pods('processor')]
-    const failures = await failuresDuring('kubelet killed for a moment', async () => {
+    const failures = await failuresDuring('kubelet killed, started again immediately', async () => {
       killPart('kubelet', processor[0]?.node ?? '')()
       const since = await heartbeatOf(processor[0]?.node ?? '')
       await until(

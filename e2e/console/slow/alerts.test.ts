@@ -274,7 +274,7 @@ test('viewers see rules and channels, and why they cannot change them; the owner
 
   const playground = (await deployer.api.orgs.list({})).find(({ limits }) => limits.playground)?.code ?? ''
   await page.goto(`/monitoring/alerts/rules?organization=${playground}`)
-  await page.getByRole('switch', { name: 'Stalled' }).click()
+  await page.getByRole('switch', { name: 'No progress' }).click()
   const stalled = async () =>
     (await deployer.api.alerts.listRules({ params: { code: playground } })).find(({ kind }) => kind === 'STALLED')
   await until(async () => (await stalled())?.isEnabled === false, 'the rule of the playground is off')
