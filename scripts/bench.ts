@@ -21,21 +21,21 @@ const names = globSync('*.ts', { cwd: benchFolder })
   .map((file) => basename(file, '.ts'))
   .toSorted()
 
-const usage = `Measures Shoal and compares the results with their bars; see docs/benchmarks.md.
+const usage = `Measures Shoal and compares the results with their targets; see docs/benchmarks.md.
 
   npm run -s ${values.web ? 'bench:web' : 'bench'} -- [name…] [--json] [--write]
 
   names: ${names.join(', ')}; by default all of them, one after the other
-  --json: prints one line {"name","value","unit","bar","holds"} per result
+  --json: prints one line {"name","value","unit","bar","holds"} per result; "bar" is the target
   --write: writes the table of \`plans\` to docs/benchmarks.md
 
-Exits with code 1 if a bar is missed.
+Exits with code 1 if a target is missed.
 `
 
 function print(result: Result, isJson: boolean): void {
   if (isJson) return console.log(JSON.stringify(result))
   const { name, value, unit, bar, holds } = result
-  console.log(`${holds ? '✓' : '✗'} ${name.padEnd(44)} ${`${value} ${unit}`.padStart(20)}   bar ${bar}`)
+  console.log(`${holds ? '✓' : '✗'} ${name.padEnd(44)} ${`${value} ${unit}`.padStart(20)}   target ${bar}`)
 }
 
 async function main(): Promise<boolean> {

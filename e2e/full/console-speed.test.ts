@@ -8,7 +8,7 @@ import { bench as signIn } from '../../scripts/bench-web/sign-in.ts'
 
 const benches = [signIn, listLighthouse, routes, cold, interactions]
 
-test.each(benches)('the console reaches the bars of the benchmark $name', { timeout: 900_000 }, async (bench) => {
+test.each(benches)('the console reaches the targets of the benchmark $name', { timeout: 900_000 }, async (bench) => {
   const missed: Result[] = []
   for await (const result of bench.run({ isWriting: false })) if (!result.holds) missed.push(result)
   expect(missed).toEqual([])

@@ -50,7 +50,7 @@ const score = (reports: Report[], category: string): number =>
 export const auditValue = (reports: Report[], id: string): number =>
   median(reports.map(({ audits }) => audits[id]?.numericValue ?? 0))
 
-/** Compares the scores and the layout shift of a page with their bars. `settings`: `mobile` or `desktop`. */
+/** Compares the scores and the layout shift of a page with their targets. `settings`: `mobile` or `desktop`. */
 export function* judgeReports(
   page: string,
   settings: string,

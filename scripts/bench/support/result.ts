@@ -1,4 +1,4 @@
-/** A measurement and its bar, the value that it must reach. `holds`: true if it reaches the bar. */
+/** A measurement and its target. `bar`: the target, with `≤` or `≥`. `holds`: true if the value reaches the target. */
 export type Result = { name: string; value: number; unit: string; bar: string; holds: boolean }
 
 /**
@@ -11,14 +11,14 @@ function rounded(value: number): number {
   return Number(value.toPrecision(4))
 }
 
-/** Returns a result that holds if the value is at most `bar`. */
-export function atMost(bar: number, name: string, value: number, unit: string): Result {
-  return { name, value: rounded(value), unit, bar: `≤ ${bar}`, holds: value <= bar }
+/** Returns a result that holds if the value is at most `target`. */
+export function atMost(target: number, name: string, value: number, unit: string): Result {
+  return { name, value: rounded(value), unit, bar: `≤ ${target}`, holds: value <= target }
 }
 
-/** Returns a result that holds if the value is at least `bar`. */
-export function atLeast(bar: number, name: string, value: number, unit: string): Result {
-  return { name, value: rounded(value), unit, bar: `≥ ${bar}`, holds: value >= bar }
+/** Returns a result that holds if the value is at least `target`. */
+export function atLeast(target: number, name: string, value: number, unit: string): Result {
+  return { name, value: rounded(value), unit, bar: `≥ ${target}`, holds: value >= target }
 }
 
 /** Returns the middle value; for an even count, the upper of the two middle values. @throws if the list is empty */

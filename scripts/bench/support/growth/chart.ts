@@ -1,8 +1,8 @@
 /** A line of a chart: pairs of the number of versions and a value above 0. */
 export type Series = { name: string; points: [versions: number, value: number][] }
 
-/** `bar`: the value that the sum of the series, or each of them, must not exceed; drawn as a dashed line. */
-export type Chart = { title: string; unit: string; series: Series[]; bar?: number }
+/** `target`: the value that the sum of the series, or each of them, must not exceed; drawn as a dashed line. */
+export type Chart = { title: string; unit: string; series: Series[]; target?: number }
 
 const [width, height] = [720, 360]
 const margin = { left: 64, right: 150, top: 48, bottom: 44 }
@@ -10,7 +10,7 @@ const margin = { left: 64, right: 150, top: 48, bottom: 44 }
 const colours = ['#2f81f7', '#d9730d', '#2da44e', '#a371f7', '#e5534b', '#8b949e']
 
 /** Readable in both themes: the text takes the colour of the theme, and the background is transparent. */
-const style = `text { font: 13px system-ui, sans-serif; fill: #57606a } .title { font-weight: 600; fill: #24292f } .grid { stroke: #8b949e55 } .bar { stroke: #e5534b; stroke-dasharray: 6 4 } @media (prefers-color-scheme: dark) { text { fill: #9da7b1 } .title { fill: #e6edf3 } }`
+const style = `text { font: 13px system-ui, sans-serif; fill: #57606a } .title { font-weight: 600; fill: #24292f } .grid { stroke: #8b949e55 } .target { stroke: #e5534b; stroke-dasharray: 6 4 } @media (prefers-color-scheme: dark) { text { fill: #9da7b1 } .title { fill: #e6edf3 } }`
 
 const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 const rounded = (value: number) => Math.round(value * 10) / 10
@@ -30,10 +30,10 @@ function logScale(ticks: number[], from: number, to: number): (value: number) =>
 }
 
 /** Draws lines over the number of versions as SVG, both axes logarithmic. */
-export function drawChart({ title, unit, series, bar }: Chart): string {
+export function drawChart({ title, unit, series, target }: Chart): string {
   const points = series.flatMap((line) => line.points)
   const xTicks = decades(points.map(([versions]) => versions))
-  const yTicks = decades([...points.map(([, value]) => value), ...(bar === undefined ? [] : [bar])])
+  const yTicks = decades([...points.map(([, value]) => value), ...(target === undefined ? [] : [target])])
   const [right, bottom] = [width - margin.right, height - margin.bottom]
   const x = logScale(xTicks, margin.left, right)
   const y = logScale(yTicks, bottom, margin.top)
@@ -47,9 +47,9 @@ export function drawChart({ title, unit, series, bar }: Chart): string {
     `<text x="${(margin.left + right) / 2}" y="${height - 6}" text-anchor="middle">versions</text>`,
     `<text x="${margin.left}" y="40">${escaped(unit)}</text>`,
   ]
-  if (bar !== undefined)
+  if (target !== undefined)
     parts.push(
-      `<line class="bar" x1="${margin.left}" x2="${right}" y1="${y(bar)}" y2="${y(bar)}"/><text x="${right - 6}" y="${y(bar) - 6}" text-anchor="end">bar: ${labelOf(bar)}</text>`,
+      `<line class="target" x1="${margin.left}" x2="${right}" y1="${y(target)}" y2="${y(target)}"/><text x="${right - 6}" y="${y(target) - 6}" text-anchor="end">target: ${labelOf(target)}</text>`,
     )
   for (const [index, line] of series.entries()) {
     const colour = colours[index % colours.length]

@@ -21,7 +21,7 @@ test('a chart has a point for each value within its area, and text for both them
   const svg = drawChart({
     title: 'CPU & <memory>',
     unit: 'cores',
-    bar: 1,
+    target: 1,
     series: [
       {
         name: 'server',
@@ -37,10 +37,10 @@ test('a chart has a point for each value within its area, and text for both them
   expect(svg).not.toMatch(/NaN|Infinity/)
   const [, path = ''] = /polyline points="([^"]+)"/.exec(svg) ?? []
   const [[firstX, firstY] = [], [lastX, lastY] = []] = path.split(' ').map((point) => point.split(',').map(Number))
-  // More versions are further right, larger values further up, and the bar is above both.
+  // More versions are further right, larger values further up, and the target is above both.
   expect(firstX).toBeLessThan(lastX ?? 0)
   expect(firstY).toBeGreaterThan(lastY ?? 0)
-  const barY = Number(/class="bar" [^>]*y1="([\d.]+)"/.exec(svg)?.[1])
-  expect(barY).toBeLessThan(lastY ?? 0)
-  expect(barY).toBeGreaterThan(0)
+  const targetY = Number(/class="target" [^>]*y1="([\d.]+)"/.exec(svg)?.[1])
+  expect(targetY).toBeLessThan(lastY ?? 0)
+  expect(targetY).toBeGreaterThan(0)
 })

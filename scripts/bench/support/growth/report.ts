@@ -54,7 +54,11 @@ const rows: { name: string; valueOf: (m: Measurement) => number; hasFit?: boolea
   { name: 'inserted rows with indexes, GB a day', valueOf: (m) => gigabytes(m.insertedBytesPerDay), hasFit: true },
   { name: 'write-ahead log, GB a day', valueOf: (m) => gigabytes(m.walBytesPerDay), hasFit: true },
   { name: 'connections to Postgres', valueOf: (m) => m.connections },
-  { name: 'all programs run after a restart, s', valueOf: (m) => m.adoptionSeconds ?? Number.NaN, hasFit: true },
+  {
+    name: 'time until all programs run after a restart, s',
+    valueOf: (m) => m.adoptionSeconds ?? Number.NaN,
+    hasFit: true,
+  },
 ]
 
 function table(measurements: Measurement[]): string {
@@ -97,19 +101,19 @@ function charts(measurements: Measurement[]): Record<string, Chart> {
     cpu: {
       title: 'CPU of an idle installation',
       unit: 'cores',
-      bar: 1,
+      target: 1,
       series: [line('server', (m) => m.serverCores), line('Postgres', (m) => m.postgresCores)],
     },
     memory: {
       title: 'Memory of an idle installation',
       unit: 'MB',
-      bar: 1024,
+      target: 1024,
       series: [line('server', (m) => m.serverMb), line('Postgres', (m) => m.postgresMb)],
     },
     loops: {
       title: 'Rounds of the five slowest loops',
       unit: '% of the period',
-      bar: 20,
+      target: 20,
       series: slowest.map(({ name }) =>
         line(name, ({ loops }) => Math.max(0, ...loops.filter((loop) => loop.name === name).map(shareOf))),
       ),
@@ -117,9 +121,9 @@ function charts(measurements: Measurement[]): Record<string, Chart> {
     times: {
       title: 'Latencies, and the time until all programs run after a restart',
       unit: 'seconds',
-      bar: 60,
+      target: 60,
       series: [
-        line('programs run', (m) => m.adoptionSeconds ?? 0),
+        line('all programs run', (m) => m.adoptionSeconds ?? 0),
         line('list p99', (m) => m.list.p99 / 1000),
         line('list p50', (m) => m.list.p50 / 1000),
         line('/healthz p99', (m) => m.health.p99 / 1000),
