@@ -38,20 +38,20 @@ test('without a stored token, the head script preloads the sign-in pages and req
   expect([links, urls, dataset]).toEqual([['/forms.js'], [], {}])
 })
 
-test('with a stored token, it requests the session with this token, and marks the document so that the frame is shown', () => {
+test('with a stored token, the head script requests the session with this token, and marks the document so that the frame is shown', () => {
   const { links, requests, dataset } = visit('/secrets', { user_token: 'abc', userOrgCode: 'acme' })
   expect(links).toEqual(['/layout.js'])
   expect(requests).toEqual([{ url: '/api/v1/user', authorization: 'Bearer abc' }])
   expect(dataset).toEqual({ session: '' })
 })
 
-test('on the list of squids, it also requests the list of the stored organization', () => {
+test('on the list of squids, the head script also requests the list of the stored organization', () => {
   const { links, urls } = visit('/squids', { user_token: 'abc', userOrgCode: 'acme' })
   expect([links, urls]).toEqual([['/layout.js', '/squids.js'], list('acme')])
 })
 
 test.each(['', '/', '/logs?from=1', '/deployments/7/changes'])(
-  'on a page of a version (%s), it also requests the version',
+  'on a page of a version (%s), the head script also requests the version',
   (rest) => {
     const { urls } = visit(`/squids/lending/v1${rest}`, { user_token: 'abc', userOrgCode: 'acme' })
     expect(urls).toEqual(['/api/v1/user', '/api/v1/orgs/acme/squids/lending@v1?files=false'])
@@ -59,7 +59,7 @@ test.each(['', '/', '/logs?from=1', '/deployments/7/changes'])(
 )
 
 test.each(['/squids/deploy', '/squids/..%2Fx/v1', '/squids/a%22b/v1', '/squidsx/lending/v1'])(
-  'on %s, it requests no version',
+  'on %s, the head script requests no version',
   (path) => expect(visit(path, { user_token: 'abc', userOrgCode: 'acme' }).urls).toEqual(['/api/v1/user']),
 )
 
@@ -68,12 +68,12 @@ test('the organization in the address takes precedence over the stored one', () 
 })
 
 test.each(['..', '.', '..%2Fx', 'a%3Fb', '%22labs%22', '</script>'])(
-  'with "%s" in the address instead of a code, it requests only the session',
+  'with "%s" in the address instead of a code, the head script requests only the session',
   (code) => {
     const { urls } = visit(`/squids?organization=${code}`, { user_token: 'abc', userOrgCode: 'acme' })
     expect(urls).toEqual(['/api/v1/user'])
   },
 )
 
-test('without an organization, it requests only the session', () =>
+test('without an organization, the head script requests only the session', () =>
   expect(visit('/squids', { user_token: 'abc' }).urls).toEqual(['/api/v1/user']))

@@ -139,7 +139,7 @@ afterAll(async () => {
   await postgres?.stop()
 })
 
-test('only the server and the operator’s commands have its secrets in their environment, and no command line contains one', ({
+test('only the server and the operator’s commands have the secrets of the server in their environment, and no command line contains one', ({
   skip,
 }) => {
   skip(!isRoot, 'only root can read the environments of all processes')
@@ -150,14 +150,14 @@ test('only the server and the operator’s commands have its secrets in their en
   expect(watch.samples()).toBeGreaterThan(20)
 })
 
-test('only programs of the squid have its secret in their environment', ({ skip }) => {
+test('only the programs of a squid have the squid’s secret in their environment', ({ skip }) => {
   skip(!isRoot, 'only root can read the environments of all processes')
   const lines = [...watch.found.ofSquid]
   for (const program of ['api.js', 'processor.js']) expect(lines.some((line) => line.includes(program))).toBe(true)
   expect(lines.filter((line) => /main\.ts|postgres|npm|pasta|mkfs|mount /.test(line))).toEqual([])
 })
 
-test('another user of the host, even that of the squid, reads no secret of the server', async ({ skip }) => {
+test('no other user of the host, not even that of the squid, can read a secret of the server', async ({ skip }) => {
   skip(!isRoot, 'only root can become other users')
   const squid = pids().find((pid) => read(`/proc/${pid}/environ`).includes(squidSecret)) ?? ''
   const squidUid = statSync(`/proc/${squid}`).uid

@@ -33,9 +33,9 @@ const untilDeleted = (namespace: string) =>
     180_000,
   )
 
-describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () => {
+describe.skipIf(!hasCluster || !hasClusterNetwork)('builds in a cluster', () => {
   test(
-    'whose node is drained starts again on another node, and leaves nothing behind',
+    'a build whose node is drained starts again on another node, and leaves nothing behind',
     { timeout: 600_000 },
     async () => {
       const { gate, jobs, source } = await openWaitingBuild()
@@ -52,7 +52,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
   )
 
   test.skipIf(!hasOwnNodes)(
-    'whose node is lost starts again on the other node, and leaves nothing behind',
+    'a build whose node is lost starts again on the other node, and leaves nothing behind',
     { timeout: 900_000 },
     async () => {
       const { gate, jobs, source } = await openWaitingBuild()
@@ -70,16 +70,20 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a build in a cluster', () =>
     },
   )
 
-  test('waits while the tenant’s quota is used up, and its log says why', { timeout: 600_000 }, async () => {
-    const { gate, jobs, source } = await openWaitingBuild({ pods: '0' })
-    gate.open()
-    const log: string[] = []
-    const building = jobs.build(source, { log: (_severity, message) => void log.push(message) })
-    const reason = /^The build waits\. The quota of the organization is used up: exceeded quota: squids, .*pods=0/
-    await until(() => log.some((line) => reason.test(line)), 'the log has the reason', 120_000)
-    await kubectl(['patch', 'resourcequota', '-n', jobs.namespace, 'squids', '-p', '{"spec":{"hard":{"pods":"2"}}}'])
-    const { error } = await building
-    expect(error, log.join('\n')).toBeNull()
-    await untilDeleted(jobs.namespace)
-  })
+  test(
+    'a build waits while the tenant’s quota is used up, and the log of the build says why',
+    { timeout: 600_000 },
+    async () => {
+      const { gate, jobs, source } = await openWaitingBuild({ pods: '0' })
+      gate.open()
+      const log: string[] = []
+      const building = jobs.build(source, { log: (_severity, message) => void log.push(message) })
+      const reason = /^The build waits\. The quota of the organization is used up: exceeded quota: squids, .*pods=0/
+      await until(() => log.some((line) => reason.test(line)), 'the log has the reason', 120_000)
+      await kubectl(['patch', 'resourcequota', '-n', jobs.namespace, 'squids', '-p', '{"spec":{"hard":{"pods":"2"}}}'])
+      const { error } = await building
+      expect(error, log.join('\n')).toBeNull()
+      await untilDeleted(jobs.namespace)
+    },
+  )
 })

@@ -39,7 +39,7 @@ const withinNamespace = {
 }
 
 describe.skipIf(!hasCluster)('a cluster', () => {
-  test('runs pods on each node that respond at their addresses', async () => {
+  test('runs pods on each node, and the pods respond at their addresses', async () => {
     const [first, second] = await nodeNames()
     expect(second, 'the cluster needs two nodes').toBeDefined()
     const namespace = await createNamespace()

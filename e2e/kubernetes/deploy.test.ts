@@ -62,7 +62,7 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('a squid deployed to a cluste
     },
   )
 
-  test('after its worker was killed, a build runs again in another Job', { timeout: 600_000 }, async () => {
+  test('after the worker was killed, a build runs again in another Job', { timeout: 600_000 }, async () => {
     const { cloud, selector } = opened
     const file = join(cloud.project, 'package.json')
     const { scripts, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as { scripts: Record<string, string> }

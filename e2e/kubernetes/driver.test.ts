@@ -134,7 +134,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
   })
 
   test(
-    'while two workers run, as during a drain of the node of a worker without a volume, no program runs twice',
+    'while two workers run, as when the node of a worker without a volume is drained, no program runs twice',
     { timeout: 300_000 },
     async () => {
       const { runtime, until, observe, options, namespace } = await openDriver()
@@ -239,7 +239,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
   })
 
   test.skipIf(!host || !hasOwnNodes)(
-    'prevents a tenant from reaching kubelets and the metadata address, which a pod without its policy reaches',
+    'prevents a tenant from reaching kubelets and the metadata address, which a pod without the tenant’s policy reaches',
     async () => {
       const { runtime, until, observe, namespace } = await openDriver()
       await runtime.apply(workload([container('api')]))

@@ -13,7 +13,7 @@ import { until } from '../support/until.ts'
 const moveTimeoutMs = 180_000
 
 describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)(
-  'a node that is cut off while its squid indexes',
+  'a squid that indexes while its node is cut off',
   () => {
     let opened: ClusterCloud
     let database: Client

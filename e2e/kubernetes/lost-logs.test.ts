@@ -14,7 +14,7 @@ const linesWithoutWorker = 60_000
 
 const canRun = isFull && (await canInstallCollector())
 
-describe.skipIf(!canRun)('logs beyond the queue of a collector', () => {
+describe.skipIf(!canRun)('while the queue of a collector is full', () => {
   let collector: InstalledCollector | undefined
 
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe.skipIf(!canRun)('logs beyond the queue of a collector', () => {
 
   afterAll(() => collector?.remove(), 120_000)
 
-  test('are lost, and the runtime reports the period of the lost lines', { timeout: 1_800_000 }, async () => {
+  test('lines are lost, and the runtime reports their period', { timeout: 1_800_000 }, async () => {
     const { runtime, namespace } = await openDriver({ logListener: collector ?? null })
     const cursor: LogCursor = {}
     const lost: LogLoss[] = []

@@ -5,7 +5,7 @@ import { container, openDriver, countConcurrentPods, workload } from './driver-h
 
 describe.skipIf(!hasCluster || !hasOwnNodes)('a node that is cut off from the control plane', () => {
   test(
-    'keeps its processor until Shoal abandons it and starts another one on another node',
+    'keeps its processor until Shoal abandons this processor and starts another one on another node',
     { timeout: 300_000 },
     async () => {
       const { runtime, until, observe, namespace } = await openDriver()

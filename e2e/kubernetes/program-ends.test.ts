@@ -21,7 +21,7 @@ const MIB = 1024 * 1024
 const isPossible = hasCluster && process.env['SHOAL_TEST_REGISTRY'] !== undefined
 
 /** The ends of programs, as `runtime/src/process/program-ends.test.ts` tests them for the process driver. */
-describe.skipIf(!isPossible)('a program in a pod', () => {
+describe.skipIf(!isPossible)('programs in pods', () => {
   let image: string
 
   beforeAll(async () => {
@@ -48,7 +48,7 @@ describe.skipIf(!isPossible)('a program in a pod', () => {
     (Object.keys(WRAPPERS) as Wrapper[]).filter((name) => isTested(name, ends, isFull))
 
   test.each(ENDINGS)(
-    'that ends by $ends is reported, regardless of the command that started it',
+    'the end of a program that ends by $ends is reported, regardless of the command that started the program',
     { timeout: 300_000 },
     async ({ ends, expected }) => {
       const { runtime, until } = await openDriver()
@@ -67,18 +67,22 @@ describe.skipIf(!isPossible)('a program in a pod', () => {
     },
   )
 
-  test('that ran out of memory is started again, although its shell ended with 0', { timeout: 300_000 }, async () => {
-    const { runtime, until, observe } = await openDriver()
-    await runtime.apply(workload([program('processor', SHELL_HIDING_ENDING.command, 'out of memory')], { image }))
-    await until('processor', SHELL_HIDING_ENDING.expected)
-    const ordinal = (await observe('processor'))?.lastRun?.ordinal ?? NaN
-    await until('processor', {
-      ...SHELL_HIDING_ENDING.expected,
-      lastRun: { ...SHELL_HIDING_ENDING.expected.lastRun, ordinal: ordinal + 1 },
-    })
-  })
+  test(
+    'a program that ran out of memory is started again, although its shell ended with 0',
+    { timeout: 300_000 },
+    async () => {
+      const { runtime, until, observe } = await openDriver()
+      await runtime.apply(workload([program('processor', SHELL_HIDING_ENDING.command, 'out of memory')], { image }))
+      await until('processor', SHELL_HIDING_ENDING.expected)
+      const ordinal = (await observe('processor'))?.lastRun?.ordinal ?? NaN
+      await until('processor', {
+        ...SHELL_HIDING_ENDING.expected,
+        lastRun: { ...SHELL_HIDING_ENDING.expected.lastRun, ordinal: ordinal + 1 },
+      })
+    },
+  )
 
-  test('continues after an out-of-memory kill of a child, which does not change how its end is reported', async () => {
+  test('a program continues after an out-of-memory kill of its child; the kill does not change how the end of the program is reported', async () => {
     const { runtime, until } = await openDriver()
     // The kernel kills the child first. The program ends with 0 five seconds after the kill.
     const command = [

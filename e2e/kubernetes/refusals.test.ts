@@ -9,8 +9,8 @@ import { container, openDriver, workload } from './driver-harness.ts'
 const authOf = (host: string, password: string) =>
   JSON.stringify({ auths: { [host]: { auth: Buffer.from(`me:${password}`).toString('base64') } } })
 
-describe.skipIf(!hasCluster || !hasOwnNodes || !hasRegistry)('a registry with a password', () => {
-  test('is named in the reason if it refuses the credentials, and the program starts after they are corrected', async () => {
+describe.skipIf(!hasCluster || !hasOwnNodes || !hasRegistry)('a registry', () => {
+  test('that refuses the credentials is named in the reason why the program does not start; the program starts after the credentials are corrected', async () => {
     const { host, image } = await startPrivateRegistry()
     const driver = await openDriver({ registryAuth: authOf(host, 'wrong-secret') })
     const desired = workload([container('api')], { image })

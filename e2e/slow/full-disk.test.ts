@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-test('with less than 5 % of free disk, /readyz and the metrics warn and deployments are refused; with a full disk, /readyz fails', async ({
+test('with less than 5 % of the disk free, /readyz and the metrics warn and deployments are refused; with a full disk, /readyz fails', async ({
   skip,
 }) => {
   skip(!isMounted)

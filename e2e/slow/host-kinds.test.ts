@@ -69,7 +69,7 @@ function documented(): Map<string, string[]> {
   return new Map(rows.map(([, name = '', ...cells]) => [name, cells.slice(0, parts.length)]))
 }
 
-test('docs/security.md lists the protections that the server detects on each kind of host, and it warns about the missing ones', async ({
+test('docs/security.md lists the protections that the server detects on each kind of host, and the server warns about the missing ones', async ({
   skip,
 }) => {
   const obstacle = ordinaryUserObstacle()

@@ -83,7 +83,7 @@ describe('a second start on the same data directory', () => {
     expect(findPostmaster(dataDir)).toBeNull()
   })
 
-  test('is refused if it is npm start while npm run serve runs, or a server on ports that are in use', async () => {
+  test('is refused if it is npm start while npm run serve runs, or if its ports are in use', async () => {
     const dataDir = newDataDir()
     const first = await startReady(dataDir, serveSettings)
     const postgres = postmasterOf(dataDir)

@@ -139,7 +139,7 @@ const refusal = async (promise: Promise<unknown>): Promise<string> =>
     (error: unknown) => String((error as { stderr?: string }).stderr ?? error),
   )
 
-test('a move is refused while a server runs, and a dry run measures it without a change', async () => {
+test('a move is refused while a server runs, and a dry run measures the move and changes nothing', async () => {
   const summary = await move<Record<string, unknown>>(embedded, external, '--dry-run')
   expect(summary).toMatchObject({ databases: 2, runningVersions: 1, imagesToPush: 0 })
   // More than the assumed times for the start of the version and for its database, so the rates of the copies count.
@@ -148,7 +148,7 @@ test('a move is refused while a server runs, and a dry run measures it without a
   await requireIndexing()
 })
 
-test('a target without the keys, or that is the source, is refused', async () => {
+test('a target that lacks the keys, or is the source, is refused', async () => {
   await cloud.shoal.stop()
   const otherKeys = { ...external, SHOAL_SECRETS_KEY: Buffer.alloc(32, 7).toString('base64') }
   const text = await refusal(move(embedded, otherKeys))
@@ -202,7 +202,7 @@ test('after kill -9 in the last steps, no server starts with the old or new sett
   await requireSame(before)
 })
 
-test('the same command with exchanged settings moves it back, and closes the databases that it leaves', async () => {
+test('the same command with exchanged settings moves the installation back, and closes the databases that the installation leaves', async () => {
   const before = await view()
   await cloud.shoal.stop()
   const moved = await move(external, embedded)

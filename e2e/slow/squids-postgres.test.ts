@@ -41,7 +41,7 @@ function watchServer(): { stop: () => Promise<string[]> } {
   }
 }
 
-test('the server stays ready and its API responds while the Postgres of squids crashes repeatedly, and restarts it later', async () => {
+test('while the Postgres of squids crashes repeatedly, the server stays ready, its API responds, and it restarts this Postgres later', async () => {
   const controlPlane = postmasterOf(shoal.dataDir)
   const countOf = (text: string) => shoal.output().match(new RegExp(`postgres-squids ${text}`, 'g'))?.length ?? 0
   const watch = watchServer()
@@ -77,7 +77,7 @@ async function breakConfiguration(cluster: Cluster): Promise<() => void> {
 const waiting = 'The Postgres of squids does not respond. The deployment continues when it does.'
 type Ready = { status: string; facts: { squidsPostgres: string } }
 
-test('if the Postgres of squids cannot start, the server starts, says so, and continues what waits for it when the cause is removed', async () => {
+test('if the Postgres of squids cannot start, the server starts, says so, and continues the work that waits for this Postgres when the cause is removed', async () => {
   await shoal.kill()
   const restore = await breakConfiguration('postgres-squids')
   await shoal.start()

@@ -30,7 +30,7 @@ test('an installation that orders no certificates says that it serves no domains
   expect(await page.getByRole('button', { name: 'Add domain' }).count()).toBe(0)
 })
 
-describe.skipIf(!hasPebble())('with an authority and its DNS server', () => {
+describe.skipIf(!hasPebble())('with an ACME authority and a DNS server', () => {
   let pebble: Pebble
   let shoal: Shoal
   let page: Page

@@ -163,7 +163,7 @@ test('the list of organizations is accessible, sorts on the server and says when
   expect(await accessibilityFlaws(page, 'operator-nothing')).toEqual([])
 })
 
-test('an operator reads an organization as support, sees no secrets and changes nothing, until the operator closes it', async () => {
+test('an operator with support access to an organization sees no secrets and changes nothing, until the operator ends the access', async () => {
   await member.api.secrets.change({
     params: { code: 'team-4' },
     body: { secrets: [{ action: 'UPDATE', name: 'HIDDEN_NAME', value: 'hidden value' }] },

@@ -27,14 +27,14 @@ test('a sign-in with a provider keeps the query string of the page on which it b
   expect(consumeSavedSearch()).toBe('')
 })
 
-test('the browser no longer stores it once the user is back, even if the sign-in was abandoned', async () => {
+test('the browser no longer stores the query string once the user is back, even if the sign-in was abandoned', async () => {
   ;(await openPage()).saveSearchForReturn()
   expect([...stored.values()]).toEqual(['?invite=secret'])
   await openPage()
   expect([...stored]).toEqual([])
 })
 
-test('the browser no longer stores it after the user went back to a page that the browser kept', async () => {
+test('the browser no longer stores the query string after the user went back to a page that the browser kept', async () => {
   ;(await openPage()).saveSearchForReturn()
   for (const listener of listeners) listener({ persisted: true })
   expect([...stored]).toEqual([])
