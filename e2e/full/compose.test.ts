@@ -83,11 +83,10 @@ describe.skipIf(missing)('deploy/compose.yaml', { timeout: 900_000 }, () => {
     execFileSync(process.execPath, ['scripts/release.ts', '--to', join(folder, 'dist')], { cwd: repositoryRoot })
     for (const path of ['deploy/Containerfile', 'deploy/compose.yaml', '.dockerignore'])
       cpSync(join(repositoryRoot, path), join(folder, path))
-    ;[devnet, sqd, docker] = await Promise.all([
-      startDevnet({ transfers: 5, isStreaming: false }),
-      openClient(),
-      startDocker(),
-    ])
+    // One after another, so that the end of the tests stops what was started before a failure.
+    devnet = await startDevnet({ transfers: 5, isStreaming: false })
+    sqd = await openClient()
+    docker = await startDocker()
     const chainPort = Number(new URL(devnet.rpcUrl).port)
     await docker.forward(chainPort)
     settings = {

@@ -133,6 +133,11 @@ export const faults: Fault[] = [
     restore: signalPostgres('CONT', 'postgres-squids'),
   },
   {
+    name: 'the Postgres of logs does not respond',
+    checks: ['Postgres of logs'],
+    env: 'SHOAL_LOGS_DATABASE_URL=postgres://a:b@127.0.0.1:1/logs',
+  },
+  {
     name: 'other users can read the key',
     checks: ['keys'],
     commands: () => 'chmod 644 /var/lib/shoal-data/secrets.key',
