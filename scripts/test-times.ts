@@ -30,7 +30,7 @@ export function timeTable(times: FileTime[]): string[] {
   const row = (seconds: number, text: string) => `${seconds.toFixed(1).padStart(8)}  ${text}`
   const sum = (files: FileTime[]) => files.reduce((total, time) => total + secondsOf(time), 0)
   const countOf = (files: FileTime[]) =>
-    `${files.length} files, ${files.reduce((total, { tests }) => total + tests, 0)} tests, ${sum(files).toFixed(0)} s in total`
+    `${files.length} ${files.length === 1 ? 'file' : 'files'}, ${files.reduce((total, { tests }) => total + tests, 0)} tests, ${sum(files).toFixed(0)} s summed over files`
   return [
     `Seconds per test file${times.length > slowest.length ? `, the slowest ${slowest.length} of ${times.length}` : ''}:`,
     ...slowest.map((time) => row(secondsOf(time), `${time.file} (${time.project}, ${time.tests} tests)`)),

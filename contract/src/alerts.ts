@@ -65,7 +65,7 @@ export const AlertChannel = z.object({
 })
 export type AlertChannel = z.infer<typeof AlertChannel>
 
-const ChannelName = DisplayName('Name is required').max(60, 'At most 60 symbols.')
+const ChannelName = DisplayName('Name is required').max(60, 'At most 60 characters.')
 const ChannelUrl = z.url({ protocol: /^https?$/, error: 'Must be a valid URL' }).max(2000, 'Must be a valid URL')
 
 export const NewChannel = z.object({ type: z.enum(['webhook', 'slack']), name: ChannelName, url: ChannelUrl })

@@ -13,7 +13,7 @@ export const operatorPageSize = 50
 /** One page of a list that the server sorts. `offset` is a number of rows. */
 const page = { order: z.enum(['asc', 'desc']).optional(), offset: IdParam.optional() }
 const search = z.string().trim().max(200).optional()
-const Reason = RequiredText('Reason is required').max(500, 'Max 500 symbols.')
+const Reason = RequiredText('Reason is required').max(500, 'At most 500 characters.')
 
 export const operators = {
   getAccess: endpoint({
@@ -126,7 +126,7 @@ export const operators = {
     summary: 'Announce a maintenance window to all users; replaces the previous announcement',
     body: z
       .object({
-        message: RequiredText('Message is required').max(300, 'Max 300 symbols.'),
+        message: RequiredText('Message is required').max(300, 'At most 300 characters.'),
         startsAt: Time,
         endsAt: Time,
         hasScreen: z.boolean().default(false),
@@ -201,7 +201,7 @@ export const operators = {
     path: '/v1/admin/users/{id}/confirmation',
     access: 'operator.write',
     scope: 'session',
-    summary: 'Send the email that confirms the address of an account again',
+    summary: 'Resend the confirmation email of an account',
     payload: z.object({ success: z.boolean() }),
   }),
   listSquids: endpoint({

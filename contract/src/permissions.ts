@@ -33,6 +33,7 @@ const reasons: Record<Permission, string> = {
   'squids.write': 'Your role can view squids but not change them. Ask an administrator for the developer role.',
   'credentials.read':
     'Your role cannot see passwords and tokens or export databases. Ask an administrator for the developer role.',
+  // The exact text of spec 2.5.
   'billing.write': 'Payment methods management is available for users with Admin role',
   'role.write': 'Only administrators may manage members.',
   'organization.write': 'Only administrators may change the organization.',

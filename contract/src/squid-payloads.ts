@@ -33,14 +33,16 @@ export const Processor = z.object({
   since: Time.nullable(),
   /**
    * Distance to the head of its chain. The head comes from the nodes of Shoal's RPC gateway (`rpc`) if the processor's environment
-   * names one of the gateway's chains, otherwise from the processor's own metrics (`processor`). `seconds` is the time the chain
-   * needs to produce that many blocks; null until known. While the processor is STALLED and the head is unknown, the lag is estimated from
-   * the chain's usual block rate. Null before the first block and while the processor is not running.
+   * names one of the gateway's chains, otherwise from the processor's own metrics (`processor`). The lag is null before the first block
+   * and while the processor is not running.
    */
   lag: z
     .object({
+      /** `head` − `currentBlock`, plus an estimate of the blocks since then while the processor is STALLED and no node reports the head. */
       blocks: z.number(),
+      /** The time that the chain needs to produce this many blocks; null if its block rate is unknown. */
       seconds: z.number().nullable(),
+      /** The highest known block. */
       head: z.number(),
       source: z.enum(['rpc', 'processor']),
     })
@@ -101,6 +103,7 @@ export const Squid = z.object({
   slot: z.string(),
   /** `name@slot`. */
   reference: z.string(),
+  /** Same as `reference`: spec 3 has both. */
   fullName: z.string(),
   description: z.string().nullable(),
   tags: z.array(z.object({ name: z.string() })),

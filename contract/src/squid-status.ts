@@ -79,7 +79,7 @@ const inProgressReason: Check = (squid) =>
     : null
 
 /** One check per action: returns null if the action is possible, otherwise the message to show. */
-export const squidDisabledReasons = {
+export const squidActionChecks = {
   deploy: inProgressReason,
   restart: inProgressReason,
   hibernate: (squid) => inProgressReason(squid) ?? (isHibernated(squid) ? 'It is already hibernated.' : null),
@@ -88,4 +88,4 @@ export const squidDisabledReasons = {
   changeTags: inProgressReason,
   copyEndpoint: (squid) => (isHibernated(squid) ? 'A hibernated squid has no endpoint. Restart it first.' : null),
 } as const satisfies Record<string, Check>
-export type SquidAction = keyof typeof squidDisabledReasons
+export type SquidAction = keyof typeof squidActionChecks

@@ -16,15 +16,15 @@ export {
 } from './status-page-options.ts'
 
 export const StatusSlug = RequiredText('Address is required')
-  .regex(/^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/, 'Only lowercase alphanumeric symbols and hyphens are allowed')
-  .min(3, 'Min 3, max 64 symbols.')
-  .max(64, 'Min 3, max 64 symbols.')
+  .regex(/^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/, 'Only lowercase letters, digits and inner hyphens are allowed')
+  .min(3, 'Between 3 and 64 characters.')
+  .max(64, 'Between 3 and 64 characters.')
 
-const PublicName = (required: string) => DisplayName(required).max(60, 'At most 60 symbols.')
+const PublicName = (required: string) => DisplayName(required).max(60, 'At most 60 characters.')
 
 /** The plain text of an update. It may contain line breaks, but no other control characters and no characters that reorder text. */
 const IncidentText = RequiredText('Text is required')
-  .max(statusPageLimits.textLength, `At most ${statusPageLimits.textLength} symbols.`)
+  .max(statusPageLimits.textLength, `At most ${statusPageLimits.textLength} characters.`)
   .regex(/^(?:[^\p{Cc}\u2028-\u202E\u2066-\u2069]|\n)*$/u, 'Control characters are not allowed')
 
 /** A tag of a squid: `name:tag`. */
@@ -80,7 +80,7 @@ export const StatusIncident = z.object({
 export type StatusIncident = z.infer<typeof StatusIncident>
 
 const IncidentFields = z.object({
-  title: DisplayName('Title is required').max(120, 'At most 120 symbols.'),
+  title: DisplayName('Title is required').max(120, 'At most 120 characters.'),
   impact: z.enum(incidentImpacts),
   tags: z.array(TagReference).max(statusPageLimits.tags).refine(isUnique, 'Each tag may be listed only once.'),
 })

@@ -136,7 +136,7 @@ export const user = {
     path: '/v1/user/email/confirm/resend',
     access: 'user',
     scope: 'admin',
-    summary: 'Send the email that confirms the address again',
+    summary: 'Resend the confirmation email',
     payload: z.object({ success: z.boolean() }),
     rateLimit: { calls: 5, perMs: 10 * minute },
   }),

@@ -21,7 +21,7 @@ function resultOf(group: string, statements: Judged[]): Result {
     value: read,
     unit: `rows for ${returned}`,
     bar: `≤ ${maxRead}`,
-    holds: statements.every(({ holds }) => holds),
+    holds: statements.every(({ isWithinLimit }) => isWithinLimit),
   }
 }
 
@@ -55,7 +55,7 @@ export const bench: Bench = {
     const header =
       'caller\texecutions\tms\treturned\taggregated\tread\tmax read\tpages\tscanned\taggregate\texception\tstatement'
     if (file) writeFileSync(file, `${[header, ...linesOf(judged)].join('\n')}\n`)
-    for (const statement of judged) if (!statement.holds) console.error(reportOf(statement))
+    for (const statement of judged) if (!statement.isWithinLimit) console.error(reportOf(statement))
     for (const [group, statements] of groupsOf(judged)) yield resultOf(group, statements)
     if (isWriting) {
       const table = tableOf(judged, versions, new Date().toISOString().slice(0, 10))

@@ -11,11 +11,12 @@ const newestBlocks = 60
 /** The interval at which the gateway polls the node of the chain `devnet`. */
 const devnetPollMs = 500
 
-type MakeCall = () => { method: string; params: unknown[] }
+/** Returns the method and parameters of the next call. */
+type NextCall = () => { method: string; params: unknown[] }
 
-async function call(pool: Pool, path: string, make: MakeCall): Promise<void> {
+async function call(pool: Pool, path: string, nextCall: NextCall): Promise<void> {
   const headers = { 'content-type': 'application/json' }
-  const text = JSON.stringify({ jsonrpc: '2.0', id: 1, ...make() })
+  const text = JSON.stringify({ jsonrpc: '2.0', id: 1, ...nextCall() })
   const { statusCode, body } = await pool.request({ path, method: 'POST', headers, body: text })
   const response = Buffer.from(await body.arrayBuffer())
   if (statusCode !== 200 || response.includes('"error"'))
@@ -23,13 +24,13 @@ async function call(pool: Pool, path: string, make: MakeCall): Promise<void> {
 }
 
 /** Returns the requests per second over 16 connections. Each sends its next request after the response to the last one. */
-async function requestsPerSecond(url: string, make: MakeCall): Promise<number> {
+async function requestsPerSecond(url: string, nextCall: NextCall): Promise<number> {
   const { origin, pathname } = new URL(url)
   const pool = new Pool(origin, { connections, pipelining: 1 })
   const startedAt = performance.now()
   let responses = 0
   const keepCalling = async () => {
-    for (; performance.now() - startedAt < seconds * 1000; responses++) await call(pool, pathname, make)
+    for (; performance.now() - startedAt < seconds * 1000; responses++) await call(pool, pathname, nextCall)
   }
   await Promise.all(Array.from({ length: connections }, keepCalling))
   const rate = responses / ((performance.now() - startedAt) / 1000)
@@ -38,13 +39,13 @@ async function requestsPerSecond(url: string, make: MakeCall): Promise<number> {
 }
 
 /** Returns the median latency in milliseconds with one call at a time. */
-async function medianLatencyMs(url: string, make: MakeCall): Promise<number> {
+async function medianLatencyMs(url: string, nextCall: NextCall): Promise<number> {
   const { origin, pathname } = new URL(url)
   const pool = new Pool(origin, { connections: 1, pipelining: 1 })
   const measured: number[] = []
   for (let i = 0; i < 500; i++) {
     const startedAt = performance.now()
-    await call(pool, pathname, make)
+    await call(pool, pathname, nextCall)
     measured.push(performance.now() - startedAt)
   }
   await pool.close()
@@ -52,13 +53,13 @@ async function medianLatencyMs(url: string, make: MakeCall): Promise<number> {
 }
 
 /** Returns the median ratio of the request rate through the gateway to the direct rate. */
-async function rateRatio(url: string, direct: string, make: MakeCall): Promise<number> {
+async function rateRatio(url: string, direct: string, nextCall: NextCall): Promise<number> {
   const ratios: number[] = []
   // Warm-up: the first requests trigger compilation and fill the cache.
-  for (const target of [url, direct]) await requestsPerSecond(target, make)
+  for (const target of [url, direct]) await requestsPerSecond(target, nextCall)
   for (let round = 0; round < rounds; round++) {
-    const through = await requestsPerSecond(url, make)
-    ratios.push(through / (await requestsPerSecond(direct, make)))
+    const through = await requestsPerSecond(url, nextCall)
+    ratios.push(through / (await requestsPerSecond(direct, nextCall)))
   }
   return median(ratios)
 }
@@ -79,7 +80,7 @@ async function openSocket(url: string, onBlock: (height: number) => void = () =>
     socket.addEventListener('open', done)
     socket.addEventListener('error', failed)
   })
-  const callOnSocket = async (call: ReturnType<MakeCall>) => {
+  const callOnSocket = async (call: ReturnType<NextCall>) => {
     const response = new Promise<string>((done) => (onResponse = done))
     socket.send(JSON.stringify({ jsonrpc: '2.0', id: 1, ...call }))
     const text = await response
@@ -89,12 +90,12 @@ async function openSocket(url: string, onBlock: (height: number) => void = () =>
 }
 
 /** Returns the median latency in milliseconds with one call at a time over one WebSocket. */
-async function medianSocketLatencyMs(url: string, make: MakeCall): Promise<number> {
+async function medianSocketLatencyMs(url: string, nextCall: NextCall): Promise<number> {
   const { callOnSocket, close } = await openSocket(url)
   const measured: number[] = []
   for (let i = 0; i < 500; i++) {
     const startedAt = performance.now()
-    await callOnSocket(make())
+    await callOnSocket(nextCall())
     measured.push(performance.now() - startedAt)
   }
   close()
@@ -129,11 +130,12 @@ async function medianDelaysMs(url: string, devnet: Devnet): Promise<{ through: n
 
 const hex = (n: number) => `0x${n.toString(16)}`
 
-async function callsOf(devnet: Devnet): Promise<Record<'newest' | 'final' | 'smallest', MakeCall>> {
+/** Returns the kinds of calls to measure: to the newest blocks, to final blocks, and the smallest possible calls. */
+async function callsOf(devnet: Devnet): Promise<Record<'newest' | 'final' | 'smallest', NextCall>> {
   const height = await devnet.chain.height()
   let count = 0
-  /** Returns a function that makes the calls with which a squid indexes blocks from `lowest`. */
-  const indexFrom = (lowest: number): MakeCall => {
+  /** Returns a function that returns the next call of a squid that indexes blocks from `lowest`. */
+  const indexFrom = (lowest: number): NextCall => {
     let calls = 0
     return () => {
       const block = hex(lowest + (Math.floor(calls / 3) % newestBlocks))

@@ -20,7 +20,7 @@ export async function uninstall({ isDry, print }: { isDry: boolean; print: (line
     const remaining = [layout.releases, layout.data].flatMap((folder) => processesFrom(folder))
     if (remaining.length > 0)
       throw new Error(
-        `These processes still run: ${remaining.join(', ')}. Correct what the log says (journalctl -u shoal) and try again, or end them.`,
+        `These processes still run: ${remaining.join(', ')}. Fix the problem that the log shows (journalctl -u shoal) and try again, or end these processes.`,
       )
     systemctl('disable', '--quiet', '--now', 'shoal.service', 'shoal-backup.timer')
   }
@@ -32,7 +32,10 @@ export async function uninstall({ isDry, print }: { isDry: boolean; print: (line
   print(`  kept   ${layout.data}, ${layout.settings}, ${layout.backups}`)
 }
 
-/** Stops the server and the squids, which keep running when the service stops: starts a server that adopts the squids and stops them at its end. */
+/**
+ * Stops the server and the squids. Squids outlive the service, so this restarts it with `SHOAL_ON_EXIT=stop`: the new server adopts the
+ * squids, and stops them when the service is stopped.
+ */
 async function stopWithSquids(version: string): Promise<void> {
   mkdirSync(dirname(dropIn), { recursive: true })
   writeFileSync(dropIn, '[Service]\nEnvironment=SHOAL_ON_EXIT=stop\n')

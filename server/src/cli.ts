@@ -2,7 +2,7 @@ import { orgStatuses } from '@shoal/contract'
 import { parseArgs } from 'node:util'
 import type { App } from './app.ts'
 import { backUp } from './backup/backup.ts'
-import { startProgress } from './backup/progress.ts'
+import { createProgressReporter } from './backup/progress.ts'
 import { restore } from './backup/restore.ts'
 import { trustAuthorities } from './config/ca-file.ts'
 import type { Config } from './config/config.ts'
@@ -177,7 +177,7 @@ async function main(): Promise<number> {
           force: values.force ?? false,
           dryRun: values['dry-run'] ?? false,
           pushImages: values['push-images'] ?? false,
-          progress: startProgress((line) => process.stderr.write(`${line}\n`)),
+          progress: createProgressReporter((line) => process.stderr.write(`${line}\n`)),
           signal: stopSignal(),
         })
       : await runWithApp(command.run, values as CliOptions)

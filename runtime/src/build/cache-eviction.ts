@@ -6,9 +6,9 @@ const unusedMs = 7 * 24 * 3_600_000
 
 /**
  * Returns the entries to evict until the cache has at most `maxBytes`: first those that were not used for a week, the least recently used
- * first; then, one after the other, the least recently used entry of the tenant that uses most. A tenant therefore keeps at least
- * an equal share of the cache, however much the others store, unless their builds use more than their share at the same time: entries in
- * use count, but cannot be evicted.
+ * first; then, one after the other, the least recently used entry of the tenant whose entries are largest in total. A tenant therefore
+ * keeps at least an equal share of the cache, however much the others store. Exception: entries in use count but cannot be evicted, so
+ * concurrent builds of other tenants can exceed the shares of those tenants.
  */
 export function chooseEntriesToEvict<T extends EvictableEntry>(
   entries: readonly T[],
@@ -16,19 +16,20 @@ export function chooseEntriesToEvict<T extends EvictableEntry>(
   nowMs: number,
 ): T[] {
   let excess = entries.reduce((total, { bytes }) => total + bytes, 0) - maxBytes
-  const used = new Map<string, number>()
-  for (const { tenant, bytes } of entries) used.set(tenant, (used.get(tenant) ?? 0) + bytes)
-  const usedBy = ({ tenant }: T) => used.get(tenant) ?? 0
+  const bytesByTenant = new Map<string, number>()
+  for (const { tenant, bytes } of entries) bytesByTenant.set(tenant, (bytesByTenant.get(tenant) ?? 0) + bytes)
+  const tenantBytes = ({ tenant }: T) => bytesByTenant.get(tenant) ?? 0
   const isOld = ({ usedAtMs }: T) => usedAtMs < nowMs - unusedMs
   const remaining = entries.filter(({ isInUse }) => !isInUse).toSorted((a, b) => a.usedAtMs - b.usedAtMs)
   const evicted: T[] = []
   while (excess > 0 && remaining.length > 0) {
     const next =
-      remaining.find(isOld) ?? remaining.reduce((most, entry) => (usedBy(entry) > usedBy(most) ? entry : most))
+      remaining.find(isOld) ??
+      remaining.reduce((largest, entry) => (tenantBytes(entry) > tenantBytes(largest) ? entry : largest))
     remaining.splice(remaining.indexOf(next), 1)
     evicted.push(next)
     excess -= next.bytes
-    used.set(next.tenant, usedBy(next) - next.bytes)
+    bytesByTenant.set(next.tenant, tenantBytes(next) - next.bytes)
   }
   return evicted
 }

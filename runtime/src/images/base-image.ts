@@ -59,7 +59,7 @@ const LAYER_TYPES: Record<string, string> = {
 }
 
 async function baseOfRegistry(client: RegistryClient, image: ImageReference, signal: AbortSignal): Promise<BaseImage> {
-  const { path: repository } = image
+  const { repository } = image
   const name = `${image.host}/${repository}`
   const manifest = await findManifest(client, image, signal)
   const config: ConfigJson = JSON.parse((await client.readBlob(repository, manifest.config, signal)).toString())
@@ -86,7 +86,7 @@ async function baseOfRegistry(client: RegistryClient, image: ImageReference, sig
 /** Returns the manifest for this host's architecture. @throws Error if the image has none */
 async function findManifest(
   client: RegistryClient,
-  { host, path: repository, reference }: ImageReference,
+  { host, repository, reference }: ImageReference,
   signal: AbortSignal,
 ): Promise<ImageManifestJson> {
   const { descriptor, content } = await client.readManifest(repository, reference, signal)

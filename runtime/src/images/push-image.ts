@@ -109,7 +109,7 @@ async function appLayers(
   { appDir, dependencyKey }: BuiltImage,
 ): Promise<LayerSource[]> {
   if (appDir === null) return []
-  const linksWithin = IMAGE_PATHS.app.slice(1)
+  const folder = IMAGE_PATHS.app.slice(1)
   const modules = join(appDir, 'node_modules')
   const hasModules = await isFolder(modules)
   const layer = (key: string | null, entries: () => AsyncIterable<LayerEntry>): LayerSource => ({
@@ -118,10 +118,10 @@ async function appLayers(
     write: (file, signal) => packLayer(entries(), file, signal),
   })
   const dependencies = layer(dependencyKey === null ? null : `dependencies ${repository} ${dependencyKey}`, () =>
-    treeLayer({ from: modules, to: `${linksWithin}/node_modules`, linksWithin, onOmitted }),
+    treeLayer({ from: modules, to: `${folder}/node_modules`, linksWithin: folder, onOmitted }),
   )
   const isExcluded = (path: string) => (hasModules && path === 'node_modules') || BUILD_ONLY.test(path)
-  const app = layer(null, () => treeLayer({ from: appDir, to: linksWithin, isExcluded, onOmitted }))
+  const app = layer(null, () => treeLayer({ from: appDir, to: folder, isExcluded, onOmitted }))
   return hasModules ? [dependencies, app] : [app]
 }
 

@@ -7,7 +7,7 @@ export type KubernetesOptions = TenantOptions &
   WorkloadOptions & {
     /** Path of a kubeconfig; null: see `loadKubeConfig`. */
     kubeconfig: string | null
-    /** File with the certificate authority of the kubelets; null: they have the authority of the cluster. */
+    /** File with the CA certificate that verifies the certificates of kubelets; null: the CA of the cluster. */
     kubeletCaFile: string | null
     /** Where collectors on the nodes send log lines; null: logs are read through the API server, and the last lines of deleted pods are lost. */
     logListener: LogListenerOptions | null

@@ -68,15 +68,13 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 
 function startError(dir: string, reason: string, cause: unknown, log?: string): PostgresStartError {
   const lines = reason.split('\n').filter((line) => line.trim() !== '')
-  // Programs describe what they do before they fail, and clean up afterwards.
+  // The reason is rarely in the first line (progress) or the last one (clean-up), but in the last line that mentions an error.
   const problem = lines.findLast((line) => /error|fatal|could not|panic/i.test(line)) ?? lines.at(-1) ?? ''
   const where = log === undefined ? '' : ` (${log})`
   return new PostgresStartError(`The embedded Postgres in ${dir} did not start: ${problem.trim()}${where}`, { cause })
 }
 
-/**
- * Returns a cluster that did not start, with the address that it will have. `options.address` of `restartEmbeddedPostgres` is this address.
- */
+/** Returns a cluster that did not start, with the address that it will have. Pass the address to `restartEmbeddedPostgres`. */
 export async function describeStopped(
   options: EmbeddedPostgresOptions,
 ): Promise<{ postgres: EmbeddedPostgres; address: ClusterAddress }> {
@@ -84,12 +82,12 @@ export async function describeStopped(
   return { postgres: present(options, address, false), address }
 }
 
-/** Long enough for Postgres to recover. */
-const maxStartMs = 120_000
+/** Longer than another process needs to start or stop the cluster, even if Postgres must recover. */
+const maxLockWaitMs = 120_000
 
 /** Serializes starting and stopping a cluster between processes. */
 export async function withStartLock<T>(dir: string, work: () => Promise<T>): Promise<T> {
-  const lock = await waitForFileLock(join(dir, 'start.lock'), 'exclusive', maxStartMs)
+  const lock = await waitForFileLock(join(dir, 'start.lock'), 'exclusive', maxLockWaitMs)
   if (!lock) throw new Error(`Another process has been starting or stopping the Postgres in ${dir} for two minutes.`)
   try {
     return await work()
@@ -161,7 +159,7 @@ export async function restartEmbeddedPostgres(
     const port = runningPort(dataDir)
     if (port !== null) {
       if (address) expectAddress(address, { port, password: passwordOf(options.dir) })
-      // An earlier start may have exceeded its time limit before this.
+      // An earlier start may have timed out before it moved the cluster to its cgroup.
       if (options.limits) moveToCgroup(options.dir, dataDir, options.limits)
       return
     }
@@ -228,7 +226,10 @@ async function startServer(
   return port
 }
 
-/** Returns the last problem that a cluster which did not start has logged, which is about its files and settings; null without one. */
+/**
+ * Returns the last FATAL or PANIC message that the failed start logged; null if there is none. Such messages of a start are about
+ * the cluster's files and settings.
+ */
 function reasonIn(log: string, logStart: number): string | null {
   const lines = existsSync(log) ? readFileSync(log).subarray(logStart).toString().split('\n') : []
   const problem = lines.findLast((line) => /\b(FATAL|PANIC):/.test(line))

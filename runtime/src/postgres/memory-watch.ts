@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { findProcess, listProcesses, signal } from '../process/processes.ts'
 import { clusterMemoryReader } from './cluster-cgroup.ts'
 import type { PostgresLimits } from './postgres-limits.ts'
-import { postmasterOf } from './postgres-program.ts'
+import { postmasterOf, superuser } from './postgres-program.ts'
 
 export type MemoryWatchOptions = {
   /** Directory of the cluster. */
@@ -16,18 +16,18 @@ export type MemoryWatchOptions = {
 
 /** Connections are ended at this share of the cgroup's limit, before the kernel kills a process and Postgres then ends all connections. */
 const maxMemoryShare = 0.8
-/** More than a sorting connection allocates, which is several hundred megabytes a second. */
-const maxBytesPerSecondAndCore = 2e9
-/** A connection that sorts uses the rest of a small limit in a fraction of a second. */
+/** The upper bound of what one core can allocate. A sort allocates several hundred MB/s. */
+const maxBytesPerSecondPerCore = 2e9
+/** With a small limit, a sort fills the remaining 20 % in a fraction of a second. */
 const minPollMs = 40
 const maxPollMs = 250
 /** The time that an ended connection has for releasing its memory before another one is ended. */
 const releaseMs = 250
 
 /**
- * Ends the connection that uses the most memory whenever the processes of the cluster together are close to its limit. Many
- * connections together can reach the limit although each of them is limited. The client receives an SQL error; all others continue.
- * Does nothing if cgroups cannot be created.
+ * Ends the tenant's connection that uses the most memory whenever the processes of the cluster together are close to the cluster's
+ * limit, which many connections can reach although each of them is limited. Its client receives an SQL error; all other connections
+ * continue. Never ends connections of the superuser, which Shoal uses. Does nothing if cgroups cannot be created.
  * @returns a function that stops watching
  */
 export function watchMemory({ dir, limits, log }: MemoryWatchOptions): () => Promise<void> {
@@ -44,7 +44,7 @@ export function watchMemory({ dir, limits, log }: MemoryWatchOptions): () => Pro
       pollMs = nextPollMs(maxBytes - (usedBytes ?? 0))
       if (usedBytes === null || usedBytes < maxBytes) continue
       if (performance.now() - ended.atMs < releaseMs && findProcess(ended.pid)) continue
-      const largest = connectionToEnd(dir)
+      const largest = tenantConnectionToEnd(dir)
       if (largest === null) continue
       signal(largest.pid, 'SIGTERM')
       ended = { pid: largest.pid, atMs: performance.now() }
@@ -60,23 +60,26 @@ export function watchMemory({ dir, limits, log }: MemoryWatchOptions): () => Pro
   }
 }
 
-/** Returns how long connections need at least to allocate `bytes`. Each poll costs CPU time, even if all squids are idle. */
+/**
+ * Returns the delay until the next poll: the minimum time in which connections can allocate `bytes`, between `minPollMs` and
+ * `maxPollMs`. Each poll costs CPU time, even if all squids are idle.
+ */
 function nextPollMs(bytes: number): number {
-  const ms = (bytes / (availableParallelism() * maxBytesPerSecondAndCore)) * 1000
+  const ms = (bytes / (availableParallelism() * maxBytesPerSecondPerCore)) * 1000
   return Math.min(maxPollMs, Math.max(minPollMs, ms))
 }
 
 const megabytes = (bytes: number) => Math.round(bytes / 1e6)
 
-/** Returns the process of the connection that uses the most private memory. `about` contains the role and the database. */
-function connectionToEnd(dir: string): { pid: number; bytes: number; about: string } | null {
+/** Returns the process of the tenants' connection that uses the most private memory. `about` contains the role and the database. */
+function tenantConnectionToEnd(dir: string): { pid: number; bytes: number; about: string } | null {
   const postmaster = postmasterOf(join(dir, 'data'))
   const connections = listProcesses().flatMap(({ pid, parent }) => {
     if (parent !== postmaster) return []
     // Postgres names the process of a connection `postgres: role database address(port) activity`.
     const [, role, database] = /^postgres: (\S+) (\S+) [\d.:a-f]+\(\d+\)/.exec(readText(`/proc/${pid}/cmdline`)) ?? []
     const bytes = Number(/^RssAnon:\s+(\d+) kB/m.exec(readText(`/proc/${pid}/status`))?.[1] ?? 0) * 1024
-    return role && role !== 'shoal' ? [{ pid, bytes, about: `role ${role}, database ${database}` }] : []
+    return role && role !== superuser ? [{ pid, bytes, about: `role ${role}, database ${database}` }] : []
   })
   return connections.reduce<(typeof connections)[number] | null>(
     (largest, connection) => (largest === null || connection.bytes > largest.bytes ? connection : largest),

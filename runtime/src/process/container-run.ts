@@ -119,7 +119,7 @@ export async function prepareRun(context: ContainerContext, desired: DesiredCont
     dir: files.run(run),
     graceMs: desired.spec.stopGraceMs,
     logFile: files.log,
-    procsFiles: limits.cgroup?.procsFiles ?? [],
+    cgroupProcsFiles: limits.cgroup?.procsFiles ?? [],
     confinement: [...network, ...commandPrefix, ...confine(host, confinement)],
     program,
   }

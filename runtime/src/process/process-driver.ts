@@ -94,7 +94,7 @@ class ProcessRuntime implements Runtime {
       [...containers.values()].map(({ name, shim }) => ({ key: `${id}/${name}`, shim })),
     )
     await endUnrecordedPrograms(this.#context, recorded)
-    await host.network.keepOnly(ids)
+    await host.network.adopt(ids)
     for (const { id, desired } of adopted) {
       if (desired) this.#reconcile(desired)
       else void this.remove(id).catch(() => undefined)

@@ -80,7 +80,7 @@ export async function openProcessHarness(
       await harness.directory.close()
       await harness.runtime.close('stop').catch(() => undefined)
       await endIsolatedPrograms(host, '')
-      await host.network.keepOnly([])
+      await host.network.adopt([])
       await host.network.detach()
       await host.disks.close()
       new Sockets(host).clear()

@@ -18,7 +18,10 @@ const SHIM_POLL_MS = 50
 export type Run = {
   dir: string
   shim: { pid: number; startedAt: string }
-  /** 128 + n for signal n; null when unknown (the shim was killed, or the host went down). Never resolves after `detach`. */
+  /**
+   * Resolves with the exit code (128 + n for signal n), or with null if it is unknown (the shim was killed, or the host went down).
+   * Never resolves after `detach`.
+   */
   ended: Promise<number | null>
   hasEnded: () => boolean
   /** Stops waiting for the run, which continues. */
@@ -32,23 +35,26 @@ export type RunStart = {
   dir: string
   /** Grace period of the program's children if the program ends by SIGTERM. */
   graceMs: number
+  /** The program's output is appended to it. */
   logFile: string
-  procsFiles: string[]
+  /** The `cgroup.procs` files of the cgroups that the program joins. */
+  cgroupProcsFiles: string[]
+  /** The command prefix that confines the program, such as bwrap with its options. */
   confinement: string[]
   program: Program
 }
 
 /**
  * Starts the shim, which starts the program.
- * @throws when the host fails (process limit reached, disk full)
+ * @throws when the shim cannot be started (process limit reached, disk full)
  */
 export async function startRun(start: RunStart): Promise<Run> {
-  const { shimFile, dir, graceMs, logFile, procsFiles, confinement, program } = start
+  const { shimFile, dir, graceMs, logFile, cgroupProcsFiles, confinement, program } = start
   const args = [
     shimFile,
     dir,
     String(Math.ceil(graceMs / SHIM_POLL_MS)),
-    ...procsFiles,
+    ...cgroupProcsFiles,
     '--',
     ...confinement,
     '/bin/sh',
@@ -77,7 +83,10 @@ export async function startRun(start: RunStart): Promise<Run> {
   }
 }
 
-/** Adopts a run of an earlier server, which is still running, has ended, or never started; in the last case it can no longer start. */
+/**
+ * Adopts a run that an earlier server requested, if the run has not ended. Returns the exit code of a run that has ended. Prevents the
+ * start of a run that never started.
+ */
 export async function adoptRun(dir: string): Promise<Run | { exitCode: number | null } | 'never started'> {
   if (claimRunDir(dir)) return 'never started'
   const pids = await readPids(dir)

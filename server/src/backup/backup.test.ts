@@ -20,7 +20,7 @@ import { findConfirmedAccount } from '../modules/auth/index.ts'
 import { startSession } from '../modules/auth/sessions.ts'
 import { createUser } from '../modules/user/index.ts'
 import { backUp } from './backup.ts'
-import { startProgress } from './progress.ts'
+import { createProgressReporter } from './progress.ts'
 import { restore } from './restore.ts'
 
 let folder: string
@@ -32,7 +32,7 @@ let keyId: string
 const configOf = (name: string, env: Record<string, string> = {}) =>
   loadConfig({ ...env, SHOAL_DATA_DIR: join(folder, name), SHOAL_RUNTIME: 'sim', SHOAL_LOG_LEVEL: 'silent' })
 const otherKeySetting = { SHOAL_SECRETS_KEY: Buffer.alloc(32, 7).toString('base64') }
-const silentOptions = () => ({ progress: startProgress(() => {}), signal: new AbortController().signal })
+const silentOptions = () => ({ progress: createProgressReporter(() => {}), signal: new AbortController().signal })
 const restoreBackup = (target: Config, more: Partial<Parameters<typeof restore>[1]> = {}) =>
   restore(target, { from: file, force: false, ...silentOptions(), ...more })
 
@@ -174,7 +174,7 @@ test('a backup requires an installation, a new file outside its directory, and t
 
 test('an interrupted backup or restore leaves nothing behind', async () => {
   const interruption = new AbortController()
-  const progress = startProgress(() => interruption.abort(new Error('Interrupted')))
+  const progress = createProgressReporter(() => interruption.abort(new Error('Interrupted')))
   const interrupted = { progress, signal: interruption.signal }
   await expect(backUp(config, { to: join(folder, 'b.tar'), withKeys: false, ...interrupted })).rejects.toThrow(
     'Interrupted',

@@ -22,9 +22,9 @@ import { beginClusterBackup, readSchema, type ClusterBackup } from './cluster-st
 import { shoalVersion } from '../version.ts'
 import { type BackupManifest, platform } from './manifest.ts'
 import { installationPaths, rejectExternalDatabase, type InstallationPaths } from './paths.ts'
-import type { Progress } from './progress.ts'
+import type { ProgressReporter } from './progress.ts'
 
-type BackupOptions = { to: string; withKeys: boolean; progress: Progress; signal: AbortSignal }
+type BackupOptions = { to: string; withKeys: boolean; progress: ProgressReporter; signal: AbortSignal }
 
 type Backup = { file: string; bytes: number; sha256: string; holds: BackupManifest['holds']; notes: string[] }
 

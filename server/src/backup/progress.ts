@@ -1,16 +1,18 @@
 import type { TarEntry } from '@shoal/runtime'
 
 /** Prints the progress of a long command. */
-export type Progress = {
+export type ProgressReporter = {
   step: (what: string) => void
-  /** Returns the same entries, and counts them for the progress. */
+  /** Returns the same entries. While the caller reads them, their number and size are printed. */
   track: (entries: AsyncIterable<TarEntry>) => AsyncIterable<TarEntry>
 }
 
 const printIntervalMs = 5_000
 
-/** Creates a progress that calls `print` for each step, and at most every five seconds in between. */
-export function startProgress(print: (line: string) => void): Progress {
+/**
+ * Creates a progress reporter. It calls `print` for each step and, while entries pass through `track`, at most every five seconds.
+ */
+export function createProgressReporter(print: (line: string) => void): ProgressReporter {
   let files = 0
   let bytes = 0
   let printedMs = performance.now()

@@ -19,9 +19,9 @@ import { lockInstallation } from '../installation/installation-lock.ts'
 import { clusterNames } from '../startup/open-postgres.ts'
 import { BackupManifest, checkRestorable } from './manifest.ts'
 import { dataDirEntries, installationPaths, rejectExternalDatabase, type InstallationPaths } from './paths.ts'
-import type { Progress } from './progress.ts'
+import type { ProgressReporter } from './progress.ts'
 
-type RestoreOptions = { from: string; force: boolean; progress: Progress; signal: AbortSignal }
+type RestoreOptions = { from: string; force: boolean; progress: ProgressReporter; signal: AbortSignal }
 
 type Restored = {
   dataDir: string

@@ -1,5 +1,5 @@
 import type { App } from '../app.ts'
-import type { Progress } from '../backup/progress.ts'
+import type { ProgressReporter } from '../backup/progress.ts'
 import type { Config } from '../config/config.ts'
 import { shoalCommand } from '../version.ts'
 import type { CliOptions } from './commands.ts'
@@ -26,7 +26,7 @@ type FileOptions = Record<'to' | 'from', string> & {
   force: boolean
   dryRun: boolean
   pushImages: boolean
-  progress: Progress
+  progress: ProgressReporter
   signal: AbortSignal
 }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Progress } from '../backup/progress.ts'
+import type { ProgressReporter } from '../backup/progress.ts'
 import { systemClock } from '../clock.ts'
 import { trustAuthorities } from '../config/ca-file.ts'
 import type { Config } from '../config/config.ts'
@@ -20,7 +20,7 @@ type MoveOptions = {
   dryRun: boolean
   pushImages: boolean
   force: boolean
-  progress: Pick<Progress, 'step'>
+  progress: Pick<ProgressReporter, 'step'>
   signal: AbortSignal
 }
 

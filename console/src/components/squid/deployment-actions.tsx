@@ -1,4 +1,4 @@
-import { squidDisabledReasons, type Deployment, type Squid } from '@shoal/contract'
+import { squidActionChecks, type Deployment, type Squid } from '@shoal/contract'
 import { useNavigate } from '@tanstack/react-router'
 import { FileDiff, List, Undo2 } from 'lucide-react'
 import { formatDateTime } from '../../lib/format.ts'
@@ -69,7 +69,7 @@ export function rollbackDisabledReason(
 ): string | null {
   if (!deploysCode(deployment.type)) return 'It built no new image.'
   if (deployment.failed !== 'NO') return 'It failed, so there is nothing to roll back to.'
-  const versionReason = squidDisabledReasons.rollback(squid)
+  const versionReason = squidActionChecks.rollback(squid)
   if (versionReason !== null) return versionReason
   if (deployment.image === null) return 'Its image is no longer kept.'
   return deployment.image === squid.image ? 'This is the current image.' : null

@@ -1,4 +1,4 @@
-import { reasonDenied, squidDisabledReasons, type SquidSummary } from '@shoal/contract'
+import { reasonDenied, squidActionChecks, type SquidSummary } from '@shoal/contract'
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useOrg } from '../../api/active-org.ts'
@@ -68,7 +68,7 @@ export function useVersionActions() {
     /** Why the whole menu of a version is disabled: a missing permission, or another action in progress (spec 4); null if it is enabled. */
     menuDisabledReason: (squid: SquidSummary): string | null =>
       reasonDenied(membership, 'squids.write') ??
-      (isPending ? 'Another action is in progress. Wait for it to finish.' : squidDisabledReasons.delete(squid)),
+      (isPending ? 'Another action is in progress. Wait for it to finish.' : squidActionChecks.delete(squid)),
     actionOf: (name: keyof typeof versionActions, squid: SquidSummary) =>
       actionOn(versionActions[name], squid, context),
     actionsOf: (squid: SquidSummary) => actionsOn(versionActions, squid, context),

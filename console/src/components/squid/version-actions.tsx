@@ -1,4 +1,4 @@
-import { squidDisabledReasons, type SquidSummary } from '@shoal/contract'
+import { squidActionChecks, type SquidSummary } from '@shoal/contract'
 import { Copy, Moon, Rocket, RotateCw, Trash2, Undo2 } from 'lucide-react'
 import { lazyPart } from '../../lib/lazy.tsx'
 import type { ActionOn } from '../actions.ts'
@@ -13,7 +13,7 @@ export type VersionContext = Record<'restart' | 'redeploy' | 'hibernate' | 'remo
 
 /** Why a version has no image to deploy again; null if it has one. */
 const noImageReason = (squid: SquidSummary): string | null =>
-  squidDisabledReasons.rollback(squid) ?? (squid.deployedAt === null ? 'It was never deployed successfully.' : null)
+  squidActionChecks.rollback(squid) ?? (squid.deployedAt === null ? 'It was never deployed successfully.' : null)
 
 /**
  * The actions on a version, with their confirmations (spec 4, Actions). The list, the header of a version and the command
@@ -24,7 +24,7 @@ export const versionActions = {
     label: 'Copy endpoint',
     icon: Copy,
     disabledReason: (squid) =>
-      endpointOf(squid) === null ? 'This version has no API.' : squidDisabledReasons.copyEndpoint(squid),
+      endpointOf(squid) === null ? 'This version has no API.' : squidActionChecks.copyEndpoint(squid),
     run: (squid) => {
       const url = endpointOf(squid)
       if (url !== null) void copyWithToast(url, 'Endpoint copied', url)
@@ -34,7 +34,7 @@ export const versionActions = {
     label: 'Restart',
     icon: RotateCw,
     permission: 'squids.write',
-    disabledReason: squidDisabledReasons.restart,
+    disabledReason: squidActionChecks.restart,
     run: (squid, { restart }) => restart(squid),
   },
   redeploy: {
@@ -53,7 +53,7 @@ export const versionActions = {
     label: 'Hibernate',
     icon: Moon,
     permission: 'squids.write',
-    disabledReason: squidDisabledReasons.hibernate,
+    disabledReason: squidActionChecks.hibernate,
     confirm: ({ reference }) => ({
       title: `Hibernate ${reference}?`,
       body: 'This pauses its virtual machines to lower costs. All data is kept: you can restart or redeploy it with the data intact. Until then its API is not available.',
@@ -73,7 +73,7 @@ export const versionActions = {
     icon: Trash2,
     isDanger: true,
     permission: 'squids.write',
-    disabledReason: squidDisabledReasons.delete,
+    disabledReason: squidActionChecks.delete,
     confirm: ({ name, reference, tags }) => ({
       title: `Delete ${reference}?`,
       body: `This deletes the version with its database, logs and metrics, and ${tags.length === 0 ? 'its URL stops' : 'its URLs and tags stop'} working. This cannot be undone. Other versions of ${name} are not affected.`,

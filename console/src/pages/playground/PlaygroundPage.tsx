@@ -1,4 +1,4 @@
-import { squidDisabledReasons, type Squid } from '@shoal/contract'
+import { squidActionChecks, type Squid } from '@shoal/contract'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ListTree } from 'lucide-react'
 import { Suspense, useMemo, useState } from 'react'
@@ -42,7 +42,7 @@ function Playground({ squid, params }: { squid: Squid; params: VersionParams }) 
   const endpoints = endpointsOf(squid)
   const { endpoint: selectedId } = route.useSearch()
   const setSearch = useSetSearch(route)
-  const disabledReason = squidDisabledReasons.copyEndpoint(squid)
+  const disabledReason = squidActionChecks.copyEndpoint(squid)
   const current = endpoints.find(({ id }) => id === selectedId) ?? endpoints.at(-1)
   if (!current || disabledReason !== null)
     return (

@@ -1,4 +1,4 @@
-import { squidDisabledReasons, type Squid } from '@shoal/contract'
+import { squidActionChecks, type Squid } from '@shoal/contract'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Play } from 'lucide-react'
@@ -53,7 +53,7 @@ type Props = { squid: Squid; params: VersionParams }
 
 /** The URL of the API whose schema the page shows; null if the version has no API that responds. */
 const describableUrlOf = (squid: Squid): string | null =>
-  squidDisabledReasons.copyEndpoint(squid) === null ? (endpointsOf(squid)[0]?.url ?? null) : null
+  squidActionChecks.copyEndpoint(squid) === null ? (endpointsOf(squid)[0]?.url ?? null) : null
 
 const schemaQuery = (url: string, params: VersionParams) =>
   queryOptions({
@@ -71,7 +71,7 @@ function SchemaOf({ squid, params }: Props) {
     return (
       <EmptyState
         title="No API to describe"
-        text={squidDisabledReasons.copyEndpoint(squid) ?? 'The manifest of this version defines no API.'}
+        text={squidActionChecks.copyEndpoint(squid) ?? 'The manifest of this version defines no API.'}
       />
     )
   return (

@@ -1,4 +1,4 @@
-import { squidDisabledReasons, type Squid } from '@shoal/contract'
+import { squidActionChecks, type Squid } from '@shoal/contract'
 import { Copy, Plus, Trash2 } from 'lucide-react'
 import { useApiMutation } from '../../api/mutation.ts'
 import { versionChange } from '../../api/version.ts'
@@ -30,7 +30,7 @@ const tagActions = {
     icon: Trash2,
     isDanger: true,
     permission: 'squids.write',
-    disabledReason: (_, { squid }) => squidDisabledReasons.changeTags(squid),
+    disabledReason: (_, { squid }) => squidActionChecks.changeTags(squid),
     confirm: (tag, { squid }) => ({
       title: `Remove the tag ${tag}?`,
       body: `Its URL stops working immediately. ${squid.reference} keeps running with its other URLs.`,
@@ -44,7 +44,7 @@ const addTag: ActionOn<Squid, unknown> = {
   label: 'Add tag',
   icon: Plus,
   permission: 'squids.write',
-  disabledReason: squidDisabledReasons.changeTags,
+  disabledReason: squidActionChecks.changeTags,
   run: (squid) => openDialog((close) => <AddTagDialog squid={squid} onClose={close} />),
 }
 

@@ -1,4 +1,4 @@
-import { squidDisabledReasons, type Squid } from '@shoal/contract'
+import { squidActionChecks, type Squid } from '@shoal/contract'
 import { Ellipsis, Play } from 'lucide-react'
 import { ActionButton } from '../../components/ActionButton.tsx'
 import { LinkButton } from '../../components/LinkButton.tsx'
@@ -18,9 +18,7 @@ export function VersionActions({ squid }: { squid: Squid }) {
             from="/squids/$squidName/$squidSlot"
             to="/squids/$squidName/$squidSlot/playground"
             icon={<Play size={14} aria-hidden />}
-            disabledReason={
-              squid.image === null ? 'The API has never started.' : squidDisabledReasons.copyEndpoint(squid)
-            }
+            disabledReason={squid.image === null ? 'The API has never started.' : squidActionChecks.copyEndpoint(squid)}
           >
             GraphQL playground
           </LinkButton>

@@ -55,14 +55,14 @@ export async function* toolsEntries(tools: Tools): AsyncGenerator<LayerEntry> {
   const { size } = await stat(node)
   yield { type: 'File', path: 'shoal/node/bin/node', mode: 0o755, size, body: createReadStream(node) }
   const toolchain = dirname(tools.toolchainBinDir)
-  const linksWithin = 'shoal/toolchain'
-  yield* treeLayer({ from: join(toolchain, 'bin'), to: 'shoal/toolchain/bin', linksWithin })
+  const folder = 'shoal/toolchain'
+  yield* treeLayer({ from: join(toolchain, 'bin'), to: `${folder}/bin`, linksWithin: folder })
   // The squid's version of Node replaces the toolchain's.
   const isExcluded = (path: string) => /^(node-(bin|linux|darwin)-[^/]+|\.bin\/node)$/.test(path)
   yield* treeLayer({
     from: join(toolchain, 'node_modules'),
-    to: 'shoal/toolchain/node_modules',
-    linksWithin,
+    to: `${folder}/node_modules`,
+    linksWithin: folder,
     isExcluded,
   })
   const manager = tools.managerBinDir ? dirname(tools.managerBinDir) : null

@@ -28,8 +28,8 @@ test.each([
   ['localhost:5000/base', 'localhost:5000', 'base', 'latest'],
   [`images.example.com/a/b@${digest}`, 'images.example.com', 'a/b', digest],
   [`images.example.com/a/b:tag@${digest}`, 'images.example.com', 'a/b', digest],
-])('the image %s has the host %s, the path %s and the reference %s', (text, host, path, reference) => {
-  expect(parseImageReference(text)).toMatchObject({ host, path, reference })
+])('the image %s has the host %s, the repository %s and the reference %s', (text, host, repository, reference) => {
+  expect(parseImageReference(text)).toMatchObject({ host, repository, reference })
 })
 
 test.each(['node', 'images.example.com', 'host/a@sha256:1', 'host/a:sha256:1', 'host/a:.'])(

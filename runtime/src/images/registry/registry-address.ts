@@ -1,15 +1,18 @@
-/** A registry and the path in it below which repositories are created. */
-export type RegistryAddress = {
+type RegistryOrigin = {
   /** `https://host[:port]`, or `http://` */
   origin: string
   /** As in the names of images: `host[:port]`. */
   host: string
+}
+
+/** A registry, and the path below which repositories are created in it. */
+export type RegistryAddress = RegistryOrigin & {
   /** Without leading and trailing slashes; empty if repositories are at the top level. */
   path: string
 }
 
 /** An image in a registry, by tag or digest. */
-export type ImageReference = RegistryAddress & { reference: string }
+export type ImageReference = RegistryOrigin & { repository: string; reference: string }
 
 const SEGMENT = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/
 const HOST = /^(?:[a-z0-9-]+(?:\.[a-z0-9-]+)*|\[[0-9a-f:]+\])(?::\d{1,5})?$/i
@@ -36,14 +39,14 @@ export function parseRegistry(text: string): RegistryAddress {
 export function parseImageReference(text: string): ImageReference {
   const [, name = '', tag, digest] = /^(.*?)(?::([^:/@]+))?(?:@(.+))?$/.exec(text) ?? []
   const reference = digest ?? tag ?? 'latest'
-  const address = parseRegistry(name)
-  if (address.path === '') throw new Error(`${JSON.stringify(text)} does not name an image (host/repository:tag)`)
+  const { origin, host, path: repository } = parseRegistry(name)
+  if (repository === '') throw new Error(`${JSON.stringify(text)} does not name an image (host/repository:tag)`)
   if (!DIGEST.test(reference) && (digest !== undefined || !TAG.test(reference)))
     throw new Error(`${JSON.stringify(text)} has neither a valid tag nor a digest (sha256:…)`)
-  return { ...address, reference }
+  return { origin, host, repository, reference }
 }
 
-/** Returns a repository below the registry's path. An invalid name is replaced with `x` and `fallback`. */
+/** Returns a repository below the registry's path. If `name` is not a valid segment of a path, its last segment is `x` followed by `fallback`. */
 export function repositoryOf({ path }: RegistryAddress, name: string, fallback: string): string {
   const segment = SEGMENT.test(name) ? name : `x${fallback}`
   return path === '' ? segment : `${path}/${segment}`

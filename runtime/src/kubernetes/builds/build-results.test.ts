@@ -23,23 +23,24 @@ afterEach(() => {
 })
 
 describe('a result of a build', () => {
+  /** Returns the received folder, and the result of `receiveTree` or the error that it throws. */
   const receive = async (archive: Readable, size = limits.diskBytes) => {
     const dir = join(folder, 'received')
-    const error: unknown = await receiveTree(archive, dir, {
+    const result: unknown = await receiveTree(archive, dir, {
       limits: { diskBytes: size },
       trees: new TreeTasks(),
     }).catch((reason: unknown) => reason)
-    return { dir, error }
+    return { dir, result }
   }
 
-  test('keeps folders and files that a source may not contain', async () => {
-    const { dir, error } = await receive(
+  test('keeps `node_modules` and `.env`, which are ignored in a source', async () => {
+    const { dir, result } = await receive(
       archiveOf([
         { path: 'node_modules/a/.env', content: 'x' },
         { path: '.env', content: 'y' },
       ])(),
     )
-    expect(error).toMatchObject({ bytes: 2 })
+    expect(result).toMatchObject({ bytes: 2 })
     expect(readdirSync(dir).sort()).toEqual(['.env', 'node_modules'])
   })
 
@@ -57,9 +58,9 @@ describe('a result of a build', () => {
     ]
     writeFileSync(join(folder, 'secret'), 'secret')
     for (const entries of hostile) {
-      const { dir, error } = await receive(archiveOf(entries)())
-      expect(error, JSON.stringify(entries)).toBeInstanceOf(BuildFailure)
-      expect(String(error)).toMatch(/The result of the build was refused: /)
+      const { dir, result } = await receive(archiveOf(entries)())
+      expect(result, JSON.stringify(entries)).toBeInstanceOf(BuildFailure)
+      expect(String(result)).toMatch(/The result of the build was refused: /)
       expect(existsSync(join(folder, 'escaped'))).toBe(false)
       rmSync(dir, { recursive: true })
     }
@@ -67,29 +68,30 @@ describe('a result of a build', () => {
 
   test('that is larger than the disk of a build is refused while it is read', async () => {
     const zeros = Buffer.alloc(2_000_000)
-    const { error } = await receive(archiveOf([{ path: 'zeros', content: zeros }])(), 1_000_000)
-    expect(String(error)).toMatch(/ran out of disk space: the files of a build, with its dependencies, may use 1 MB/)
+    const { result } = await receive(archiveOf([{ path: 'zeros', content: zeros }])(), 1_000_000)
+    expect(String(result)).toMatch(/ran out of disk space: the files of a build, with its dependencies, may use 1 MB/)
   })
 
   test('that is not an archive, or ends early, is refused', async () => {
     const whole = gzipSync(tarOf([{ path: 'a', content: randomBytes(5000) }]))
     for (const bytes of [Buffer.from('text'), gzipSync('text'), whole.subarray(0, whole.length / 2)]) {
-      const { dir, error } = await receive(streamOf(bytes)())
-      expect(error).toBeInstanceOf(BuildFailure)
+      const { dir, result } = await receive(streamOf(bytes)())
+      expect(result).toBeInstanceOf(BuildFailure)
       rmSync(dir, { recursive: true })
     }
   })
 
-  test('with dependencies must consist of the two folders', async () => {
+  test('with dependencies must consist of the folders `full` and `production`', async () => {
     const trees = new TreeTasks()
-    const receiveAs = (archive: Readable) => receiveDependencies(archive, join(folder, 'received'), { limits, trees })
+    const receiveAsDependencies = (archive: Readable) =>
+      receiveDependencies(archive, join(folder, 'received'), { limits, trees })
     const shared = [
       { path: 'full/a', content: 'abc' },
       { path: 'production/a', type: 'Link' as const, linkpath: 'full/a' },
     ]
-    expect(await receiveAs(archiveOf(shared)())).toMatchObject({ bytes: 3, productionBytes: 3 })
+    expect(await receiveAsDependencies(archiveOf(shared)())).toMatchObject({ bytes: 3, productionBytes: 3 })
     rmSync(join(folder, 'received'), { recursive: true })
-    await expect(receiveAs(archiveOf([{ path: 'full/a', content: 'abc' }])())).rejects.toThrow(
+    await expect(receiveAsDependencies(archiveOf([{ path: 'full/a', content: 'abc' }])())).rejects.toThrow(
       'two folders of dependencies',
     )
     rmSync(join(folder, 'received'), { recursive: true })
@@ -97,6 +99,6 @@ describe('a result of a build', () => {
       { path: 'full/a', content: 'x' },
       { path: 'production', type: 'SymbolicLink' as const, linkpath: 'full' },
     ]
-    await expect(receiveAs(archiveOf(link)())).rejects.toThrow(BuildFailure)
+    await expect(receiveAsDependencies(archiveOf(link)())).rejects.toThrow(BuildFailure)
   })
 })

@@ -36,7 +36,7 @@ describe.skipIf(!hasNamespaces)('networks as namespaces', () => {
 
   afterEach(async () => {
     for (const network of opened) {
-      await network.keepOnly([])
+      await network.adopt([])
       await network.detach()
     }
     await bed.end()
@@ -59,14 +59,18 @@ describe.skipIf(!hasNamespaces)('networks as namespaces', () => {
     const text = await runProgram([...prefix, 'ip', '-4', '-o', 'address', 'show', 'eth0'])
     return /inet ([\d.]+)/.exec(text)?.[1] ?? ''
   }
-  const tableOf = async (prefix: string[]) => {
+  /**
+   * Returns the name of the installation's nftables table. Installation n has the n-th /22 block of addresses and the table `shoal-n`, with
+   * n in hexadecimal (`blockOf`).
+   */
+  const nftTableOf = async (prefix: string[]) => {
     const [, second, third] = (await addressIn(prefix)).split('.').map(Number)
     const number = (((second ?? 0) - 18) * 256 + (third ?? 0)) >> 2
     return `shoal-${number.toString(16).padStart(2, '0')}`
   }
   /** Deletes the rules of some chains, so that a test can show what the rules prevent. */
   const deleteRules = async (prefix: string[], ...chains: string[]) => {
-    const table = await tableOf(prefix)
+    const table = await nftTableOf(prefix)
     await runScript(chains.map((chain) => `nft flush chain inet ${table} ${chain}`).join('\n'))
   }
 
@@ -98,7 +102,7 @@ describe.skipIf(!hasNamespaces)('networks as namespaces', () => {
   test('programs have no IPv6, and the host drops their IPv6 packets', async () => {
     await bed.listen()
     const prefix = await (await open()).open('one', 'squid')
-    const table = await tableOf(prefix)
+    const table = await nftTableOf(prefix)
     expect(await runProgram([...prefix, 'ip', '-6', '-o', 'address', 'show', 'scope', 'link'])).toBe('')
     const [host = ''] = readdirSync('/sys/class/net').filter((name) => name.startsWith(`shl${table.slice(-2)}s`))
     await runScript(`
@@ -143,12 +147,12 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
   test('programs can reach allowed services of the host’s loopback, at the same address, and no other services', async () => {
     await bed.listen()
     const service = { host: 'localhost', port: PORT }
-    const masked = await open({ squid: [service], build: [] })
-    const unmasked = await open({ squid: [{ ...service, showsClient: true }], build: [] })
+    const hidesClient = await open({ squid: [service], build: [] })
+    const showsClient = await open({ squid: [{ ...service, showsClient: true }], build: [] })
     const [squid, build, other] = [
-      await masked.open('squid', 'squid'),
-      await masked.open('build', 'build'),
-      await unmasked.open('squid', 'squid'),
+      await hidesClient.open('squid', 'squid'),
+      await hidesClient.open('build', 'build'),
+      await showsClient.open('squid', 'squid'),
     ]
     expect(await probe(squid, ['127.0.0.1', HOST_ADDRESS])).toEqual(['127.0.0.1', NO_CONNECTION])
     expect(await probe(build, ['127.0.0.1'])).toEqual([NO_CONNECTION])
@@ -160,7 +164,7 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     const prefix = await (
       await open({ squid: [{ host: 'localhost', port: PORT + 1 }], build: [] })
     ).open('one', 'squid')
-    const rule = `iifname "shl${(await tableOf(prefix)).slice(-2)}*" tcp dport 80 redirect to :${PORT}`
+    const rule = `iifname "shl${(await nftTableOf(prefix)).slice(-2)}*" tcp dport 80 redirect to :${PORT}`
     const chain = 'chain ports { type nat hook prerouting priority dstnat - 1; policy accept;'
     await runProgram(['nft', '-f', '-'], `table inet shoal-test-redirect { ${chain} ${rule}; }; }\n`)
     try {
@@ -232,7 +236,7 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     rmSync(join(stateDir, 'networks', shortHash('old')))
     await runScript(`ip netns add shoal-${label}-partial`)
     const second = await open({ squid: [{ host: '127.0.0.1', port: PORT }], build: [] }, stateDir)
-    await second.keepOnly(['kept', 'old'])
+    await second.adopt(['kept', 'old'])
     expect(await second.open('kept', 'squid')).toEqual(keptPrefix)
     expect(await addressIn(keptPrefix)).toBe(address)
     expect(await probe(keptPrefix, ['127.0.0.1'])).toEqual(['127.0.0.1'])
@@ -240,12 +244,13 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     expect(namespacesOf(label).map((name) => `--net=/run/netns/${name}`)).toEqual(keptPrefix.slice(1))
   })
 
-  test('a network that was prepared ahead of time is used once, and protects as well as any other', async () => {
+  test('a spare network is used once, and protects as well as any other', async () => {
     await bed.listen()
     await bed.listen(bed.outside)
     const stateDir = bed.stateDir()
     const network = await open({ squid: [{ host: '127.0.0.1', port: PORT }], build: [] }, stateDir)
-    await network.keepOnly([])
+    // Starts the creation of one spare for each use.
+    await network.adopt([])
     await until(() => expect(namespacesOf(shortHash(stateDir))).toHaveLength(2))
     const [one, two] = await Promise.all([network.open('one', 'squid'), network.open('two', 'squid')])
     const build = await network.open('three', 'build')
@@ -258,10 +263,11 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     expect(found).toEqual([ofSquid, ofSquid, [NO_CONNECTION, ...ofSquid.slice(1)]])
   })
 
-  test('a prepared network that another program has removed is not used', async () => {
+  test('a spare network that another program has removed is not used', async () => {
     const stateDir = bed.stateDir()
     const network = await open(noTargets, stateDir)
-    await network.keepOnly([])
+    // Starts the creation of one spare for each use.
+    await network.adopt([])
     const label = shortHash(stateDir)
     await until(() => expect(namespacesOf(label)).toHaveLength(2))
     // The rules inside are the last step of a network's creation.
@@ -276,7 +282,7 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
   test('rules are restored after a reload of the firewall has deleted them', async () => {
     await bed.listen()
     const prefix = await (await open()).open('one', 'squid')
-    const table = await tableOf(prefix)
+    const table = await nftTableOf(prefix)
     await runScript(`nft delete table inet ${table}`)
     await until(() => runProgram(['nft', 'list', 'table', 'inet', table]))
     expect(await probe(prefix, [HOST_ADDRESS])).toEqual([NO_CONNECTION])
@@ -292,7 +298,7 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     const label = shortHash(stateDir)
     const network = await open(noTargets, stateDir)
     const prefix = await network.open('one', 'squid')
-    const table = await tableOf(prefix)
+    const table = await nftTableOf(prefix)
     const interfacePrefix = `shl${table.slice(-2)}`
     expect(await remaining()).toHaveLength(3)
     await network.close('one')
@@ -301,7 +307,7 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
     await network.detach()
     rmSync(stateDir, { recursive: true })
     const other = await open()
-    expect(await tableOf(await other.open('one', 'squid'))).toBe(table)
+    expect(await nftTableOf(await other.open('one', 'squid'))).toBe(table)
     expect(readdirSync('/run/netns').filter((name) => name.includes(label))).toEqual([])
     // The clean-up of the test needs the directory.
     mkdirSync(join(stateDir, 'networks'), { recursive: true })

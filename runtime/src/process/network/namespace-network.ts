@@ -111,7 +111,7 @@ export class NamespaceNetwork implements Network {
     await this.#removeRulesIfUnused()
   }
 
-  async keepOnly(names: string[]): Promise<void> {
+  async adopt(names: string[]): Promise<void> {
     const keptIds = new Set([...names.map(shortHash), ...this.#opened])
     const kept = new Map<string, CreatedNetwork>()
     for (const id of this.#records.ids()) {

@@ -32,13 +32,16 @@ export interface Network {
   /**
    * Creates the network `name` unless it exists.
    * @returns the command prefix that runs a program in it as `uid`
-   * @throws Error when the host fails
+   * @throws Error if the network cannot be created
    */
   open(name: string, use: NetworkUse, uid: number | null): Promise<string[]>
   /** Removes a network, even if programs still run in it. Does nothing if it does not exist. */
   close(name: string): Promise<void>
-  /** Removes the networks of earlier servers, except those in `names`, and applies the current rules to these. */
-  keepOnly(names: string[]): Promise<void>
+  /**
+   * Adopts the networks `names` of earlier servers: applies the current rules to them, and removes all other networks of earlier servers.
+   * Networks that this process has opened remain. From then on, networks may be created in advance, before they are opened.
+   */
+  adopt(names: string[]): Promise<void>
   /** Stops checking the rules of the host, and removes rules that no open network needs. The open networks remain. */
   detach(): Promise<void>
 }
@@ -64,7 +67,7 @@ export const sharedNetwork: Network = {
   kind: 'shared',
   open: async () => [],
   close: async () => undefined,
-  keepOnly: async () => undefined,
+  adopt: async () => undefined,
   detach: async () => undefined,
 }
 

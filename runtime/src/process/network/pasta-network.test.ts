@@ -327,7 +327,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     const old = readdirSync(join(stateDir, 'networks')).find((name) => name !== shortHash('kept')) ?? ''
     rmSync(join(stateDir, 'networks', old))
     const second = await start({ stateDir, targets: service })
-    await second.keepOnly(['kept', 'old'])
+    await second.adopt(['kept', 'old'])
     expect(await openIn(second, 'kept')).toEqual(kept)
     expect(await probe(kept, ['127.0.0.1', OUTSIDE.internet, OUTSIDE.metadata])).toEqual([
       '127.0.0.1',
@@ -344,7 +344,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     await until(() => expect(processesOf(stateDir).length).toBeGreaterThan(0))
     await server.kill()
     const later = await start({ stateDir })
-    await later.keepOnly([])
+    await later.adopt([])
     expect([processesOf(stateDir), readdirSync(join(stateDir, 'pasta'))]).toEqual([[], []])
   })
 
@@ -354,7 +354,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     await first.open('old', 'squid')
     await first.kill()
     const second = await start({ stateDir })
-    await Promise.all([second.keepOnly([]), second.open('new', 'squid')])
+    await Promise.all([second.adopt([]), second.open('new', 'squid')])
     expect(networkIds(stateDir)).toHaveLength(1)
     await runProgram([...(await openIn(second, 'new')), 'true'])
   })
@@ -368,7 +368,7 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     const hasStarted = () => processesOf(stateDir).some((found) => found.program === 'sh')
     try {
       await until(() => expect(hasStarted()).toBe(true))
-      await server.keepOnly(['one'])
+      await server.adopt(['one'])
       expect(hasStarted()).toBe(true)
     } finally {
       // bubblewrap ends the sandbox.

@@ -98,7 +98,7 @@ export class PastaNetwork implements Network {
     this.#opened.delete(id)
   }
 
-  async keepOnly(names: string[]): Promise<void> {
+  async adopt(names: string[]): Promise<void> {
     const keptIds = new Set([...names.map(shortHash), ...this.#opened])
     for (const id of this.#records.ids()) if (!keptIds.has(id) || !this.#existing(id)) this.#records.delete(id)
     const keptFileIds = new Set(this.#records.ids().map((id) => this.#records.get(id)?.id))

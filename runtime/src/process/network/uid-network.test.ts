@@ -36,7 +36,7 @@ describe.skipIf(!hasNamespaces)('networks as rules for uids', () => {
 
   afterEach(async () => {
     for (const network of opened) {
-      await network.keepOnly([])
+      await network.adopt([])
       await network.detach()
     }
     await bed.end()
@@ -136,7 +136,7 @@ describe.skipIf(!hasNamespaces)('networks as rules for uids', () => {
     await first.detach()
     expect(await probe(kept, ['127.0.0.1'])).toEqual([NO_CONNECTION])
     const second = await open({ squid: [{ host: 'localhost', port: PORT }], build: [] }, stateDir)
-    await second.keepOnly(['kept'])
+    await second.adopt(['kept'])
     expect([...(await probe(kept, ['127.0.0.1'])), ...(await probe(old, ['127.0.0.1']))]).toEqual([
       '127.0.0.1',
       NO_CONNECTION,

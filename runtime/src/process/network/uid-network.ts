@@ -55,7 +55,7 @@ export class UidNetwork implements Network {
     else await this.#rules.apply()
   }
 
-  async keepOnly(names: string[]): Promise<void> {
+  async adopt(names: string[]): Promise<void> {
     const keptIds = new Set([...names.map(shortHash), ...this.#opened])
     for (const id of this.#records.ids()) if (!keptIds.has(id)) this.#records.delete(id)
     if (this.#users().length > 0) await this.#rules.apply()

@@ -55,13 +55,13 @@ createInterface(process.stdin).on('line', async (line) => {
 })
 `
 
-/** A server in a separate process of the ordinary user. `open`, `close`, `keepOnly` and `detach` call the methods of its network. */
+/** A server in a separate process of the ordinary user. `open`, `close`, `adopt` and `detach` call the methods of its network. */
 export type UserServer = {
   /** Command prefix that confines a program as squids are. */
   sandbox: string[]
   open: (name: string, use: NetworkUse) => Promise<string[]>
   close: (name: string) => Promise<void>
-  keepOnly: (names: string[]) => Promise<void>
+  adopt: (names: string[]) => Promise<void>
   detach: () => Promise<void>
   /** Sends SIGKILL to the server only. */
   kill: () => Promise<void>
@@ -121,7 +121,7 @@ export async function startUserServer(options: UserServerOptions): Promise<UserS
     sandbox,
     open: call('open'),
     close: call('close'),
-    keepOnly: call('keepOnly'),
+    adopt: call('adopt'),
     detach: call('detach'),
     kill: () => kill(child),
   }

@@ -4,7 +4,7 @@ const readsCosts = 'Adds up the usage records of a month, of which there is one 
 const readsChart = 'A chart, or an export of metrics: each point combines the samples of its time.'
 const rollsUp = 'Combines the samples or buckets of a longer bucket.'
 
-/** Statements whose answer is computed from all rows that they read, each with what it computes. */
+/** Statements whose results are computed from all rows that they read. `reason`: what the statement computes. */
 export const aggregates: Aggregate[] = [
   { statement: `select "org_id", to_char("hour" at time zone 'UTC', 'YYYY-MM-DD'), "type", sum(`, reason: readsCosts },
   { statement: `select to_char("hour" at time zone 'UTC', 'YYYY-MM-DD'), "type", "squid_id",`, reason: readsCosts },

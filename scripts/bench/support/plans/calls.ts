@@ -24,7 +24,7 @@ export type OrgUnderTest = {
   params: Record<string, string>
 }
 
-/** Parts of the requests of endpoints that would reject the contract's sample request, besides those of `queriesByEndpoint`. */
+/** Samples for endpoints that read and would reject their default request. Their queries are in `queriesByEndpoint`. */
 const readSamples: Record<string, Sample[]> = {
   'squids.get': [{ params: { reference: '$name:prod' } }],
   'rpc.getChain': [{ params: { id: 'devnet' } }],

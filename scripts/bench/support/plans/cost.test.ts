@@ -34,12 +34,12 @@ test('rows that an index scan discards and the iterations of a nested loop count
   })
 })
 
-test('rows that are read below a limit or compared by an anti-join count as read', () => {
+test('rows read under a Limit node, and rows that a join compares without returning them, count as read', () => {
   expect(exceeds(parent('Limit', 20, parent('Sort', 20, scan('Seq Scan', 10_000))))).toBe(true)
   expect(exceeds(parent('Hash Join', 0, scan('Seq Scan', 10_000), scan('Seq Scan', 10_000)))).toBe(true)
 })
 
-test('rows that are written, or aggregated by a listed statement, count as its answer, but rows discarded before that do not', () => {
+test('written rows count as returned, aggregated rows only for a statement in `aggregates`, and discarded rows never', () => {
   const count = parent('Aggregate', 1, scan('Seq Scan', 10_000))
   expect(exceeds(count)).toBe(true)
   expect(exceeds(count, true)).toBe(false)
@@ -53,17 +53,17 @@ test('an exception raises the limit of its statement in proportion to the versio
   const statement = { ...base, cost, aggregateCost: cost }
   const exception = { statement: 'select id from squids', perVersion: 1, reason: 'once a day' }
   const stale = { ...exception, statement: 'select id from orgs' }
-  const holds = (statements: (typeof statement)[], exceptions: (typeof exception)[], versions = 10_000) =>
-    judge(statements, { aggregates: [], exceptions }, versions).map((judged) => judged.holds)
-  expect(holds([statement], [])).toEqual([false])
-  expect(holds([{ ...statement, cost: { ...cost, pages: 32 } }], [])).toEqual([true])
-  expect(holds([statement], [exception, stale])).toEqual([true])
-  expect(holds([statement], [exception], 1_000)).toEqual([false])
+  const areWithinLimit = (statements: (typeof statement)[], exceptions: (typeof exception)[], versions = 10_000) =>
+    judge(statements, { aggregates: [], exceptions }, versions).map((judged) => judged.isWithinLimit)
+  expect(areWithinLimit([statement], [])).toEqual([false])
+  expect(areWithinLimit([{ ...statement, cost: { ...cost, pages: 32 } }], [])).toEqual([true])
+  expect(areWithinLimit([statement], [exception, stale])).toEqual([true])
+  expect(areWithinLimit([statement], [exception], 1_000)).toEqual([false])
   const lists = { aggregates: [{ ...stale, statement: 'select count' }], exceptions: [exception, stale] }
   expect(unusedEntries(judge([statement], lists, 10_000), lists)).toEqual(['select count', 'select id from orgs'])
 })
 
-test('the worst execution of a statement is the one that exceeds the limit most, for a listed aggregate the one that discards most', () => {
+test('a statement in `aggregates` is judged by its most wasteful execution (`aggregateCost`), any other by the one that reads most beyond its limit', () => {
   const wide = costOf(parent('Aggregate', 1, scan('Seq Scan', 10_000, { 'Shared Hit Blocks': 100 })))
   const wasteful = costOf(parent('Aggregate', 1, scan('Seq Scan', 10, { 'Rows Removed by Filter': 9_000 })))
   const statement = { caller: 'a', statement: 'select count', executions: 2, totalMs: 1, cost: wide }
@@ -73,5 +73,5 @@ test('the worst execution of a statement is the one that exceeds the limit most,
     { aggregates, exceptions: [] },
     1,
   )
-  expect(judged).toMatchObject({ holds: false, cost: { read: 9_010 } })
+  expect(judged).toMatchObject({ isWithinLimit: false, cost: { read: 9_010 } })
 })

@@ -25,16 +25,16 @@ export type PlanCost = {
   scanned: string[]
 }
 
-/** A statement may read this many rows for each row of its answer (it may join tables), plus the rows of a small table. */
-const readPerAnswered = 10
+/** A statement may read this many rows for each row that it returns (it may join tables), plus the rows of a small table. */
+const readPerReturned = 10
 const smallTableRows = 200
 
 const tableScans = ['Seq Scan', 'Index Scan', 'Index Only Scan', 'Bitmap Heap Scan', 'Tid Scan', 'Tid Range Scan']
 const aggregateNodes = ['Aggregate', 'WindowAgg', 'Group']
 
-/** Returns the maximum number of rows that a statement may read. `mayAggregate`: the rows that it aggregates are its answer. */
+/** Returns the maximum number of rows that a statement may read. `mayAggregate`: the rows that it aggregates count as returned. */
 export const maxReadOf = ({ returned, aggregated }: PlanCost, mayAggregate: boolean): number =>
-  readPerAnswered * Math.max(returned, mayAggregate ? aggregated : 0) + smallTableRows
+  readPerReturned * Math.max(returned, mayAggregate ? aggregated : 0) + smallTableRows
 
 /** Computes the cost of a statement from its plan. */
 export function costOf(plan: PlanNode): PlanCost {

@@ -8,7 +8,7 @@ import type { Judged } from './judge.ts'
 const judged = (caller: string, overrides: Partial<Judged> = {}): Judged => {
   const cost = { read: 1_000, returned: 10, aggregated: 900, pages: 5, scanned: [] }
   const base = { caller, statement: 'select', executions: 1, totalMs: 1, cost, aggregateCost: cost }
-  return { ...base, maxRead: 300, aggregate: null, exception: null, holds: true, ...overrides }
+  return { ...base, maxRead: 300, aggregate: null, exception: null, isWithinLimit: true, ...overrides }
 }
 
 test('the table adds up the statements of each loop, of each area of the API, and of all jobs', () => {
@@ -28,7 +28,9 @@ test('the table adds up the statements of each loop, of each area of the API, an
     '| jobs | 2 | 2,000 | 20 | 0 | 0 | 0 |',
     '| all | 5 | 5,000 | 50 | 900 | 1 | 0 |',
   ])
-  expect(tableOf([judged('alerts', { holds: false })], 1, '2026-01-01')).toContain('of which 1 read more than they may')
+  expect(tableOf([judged('alerts', { isWithinLimit: false })], 1, '2026-01-01')).toContain(
+    'of which 1 read more than they may',
+  )
 })
 
 test('docs/benchmarks.md has a place for the table, and keeps the rest', () => {

@@ -30,7 +30,7 @@ function rowOf(name: string, statements: Judged[]): string {
 
 /** Returns the table of `docs/benchmarks.md`, with one line per group. `date`: yyyy-MM-dd. */
 export function tableOf(judged: Judged[], versions: number, date: string): string {
-  const exceeding = judged.filter(({ holds }) => !holds).length
+  const exceeding = judged.filter(({ isWithinLimit }) => !isWithinLimit).length
   return [
     `Run on ${date} with ${versions.toLocaleString('en-US')} versions: ${judged.length} statements, of which ${exceeding === 0 ? 'none' : exceeding} read more than they may. Each line adds up one execution of each statement, the worst one. The last two columns are the numbers of statements that \`aggregates.ts\` and \`exceptions.ts\` list.`,
     '',

@@ -27,9 +27,9 @@ export const billing = [
 
 /**
  * Statements that give a few organizations the states in which billing has work to do: a cap that is reached, another that is not,
- * a debt that is too old, a month to close, and deletions.
+ * a debt that is too old, a month to close, and deletions. The organization `lastOrgId` is deleted.
  */
-export const billingStates = (orgs: number): string[] => [
+export const billingStates = (lastOrgId: number): string[] => [
   `update billing_accounts set spend_cap_usd = 1000000 where org_id % 4 = 1`,
   `update billing_accounts set spend_cap_usd = 1, at_cap = 'hibernate' where org_id = 3`,
   `update invoices set paid_at = null where org_id = 4 and month = to_char(now() - interval '3 months', 'YYYY-MM')`,
@@ -37,7 +37,7 @@ export const billingStates = (orgs: number): string[] => [
   `update orgs set status = 'IN_DEBT' where id = 4`,
   `delete from charges where org_id = 5 and invoice in (select number from invoices where month = to_char(now() - interval '1 month', 'YYYY-MM'))`,
   `delete from invoices where org_id = 5 and month = to_char(now() - interval '1 month', 'YYYY-MM')`,
-  `update orgs set deleted_at = now() - interval '3 hours' where id = ${orgs}`,
+  `update orgs set deleted_at = now() - interval '3 hours' where id = ${lastOrgId}`,
   // Two deleted organizations without versions: one has a month to close, the other is settled.
   `insert into orgs (code, name, status, squids_limit, created_at, deleted_at, settled_at)
    select code, code, 'ACTIVE', 100, now() - interval '200 days', now() - interval '3 hours', settled_at

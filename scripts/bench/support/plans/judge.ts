@@ -14,16 +14,17 @@ export type Judged = RecordedStatement & {
   maxRead: number
   aggregate: Aggregate | null
   exception: Exception | null
-  holds: boolean
+  /** Whether the statement read at most `maxRead` rows, or at most `fewPages` pages. */
+  isWithinLimit: boolean
 }
 
-/** The statements that may read more than they answer. */
+/** The statements that may read more rows than they return. */
 export type Lists = { aggregates: Aggregate[]; exceptions: Exception[] }
 
 /** A statement that reads at most this many pages needs no index: Postgres reads a small table as a whole. */
 const fewPages = 32
 
-/** Compares the rows that each statement read with its `maxRead`, which the lists raise. A statement that reads few pages always holds. */
+/** Compares the rows that each statement read with its `maxRead`, which the lists raise. A statement that reads few pages is always within its limit. */
 export function judge(statements: RecordedStatement[], { aggregates, exceptions }: Lists, versions: number): Judged[] {
   return statements.map((statement) => {
     const isOf = ({ statement: beginning }: Aggregate) => statement.statement.startsWith(beginning)
@@ -37,7 +38,7 @@ export function judge(statements: RecordedStatement[], { aggregates, exceptions 
       aggregate,
       exception,
       maxRead,
-      holds: cost.read <= maxRead || cost.pages <= fewPages,
+      isWithinLimit: cost.read <= maxRead || cost.pages <= fewPages,
     }
   })
 }

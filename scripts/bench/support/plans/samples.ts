@@ -2,7 +2,7 @@ import type { WorkerApp } from '../../../../server/src/app.ts'
 import { hashSecret } from '../../../../server/src/sealing/hash-secret.ts'
 import type { createFactories, TestUser } from '../../../../server/src/testing/make.ts'
 
-/** Parts that replace those of the contract's sample request of an endpoint. `params` are those of its path. */
+/** Overrides for the default request of an endpoint (`requestFor` of contract-samples.ts). `params`: the parameters of the path. */
 export type Sample = { params?: Record<string, string>; body?: object; token?: string }
 
 export type SampleContext = {
@@ -63,8 +63,8 @@ const lastChannel = params(`select max(id)::text as "channelId" from alert_chann
 const domain = params(`select min(name) as name from squid_domains where org_id = $1 and is_active`)
 const paymentMethod = params(`select min(id) as id from payment_methods where org_id = $1`)
 
-/** Adds a link as in an email for a confirmation or a new password, and returns its secret. */
-const addEmailLink = async (
+/** Inserts an email link (for a confirmation or a new password), and returns its secret. */
+const insertEmailLink = async (
   { app }: SampleContext,
   userId: number,
   purpose: 'confirm' | 'restore',
@@ -77,7 +77,7 @@ const addEmailLink = async (
   return secret
 }
 
-/** Samples for endpoints that would reject the contract's sample request. The bench calls an endpoint once for each of its samples. */
+/** Samples for endpoints that would reject their default request. The bench calls an endpoint once for each of its samples. */
 export const samples: Record<string, Prepare[]> = {
   'auth.signUp': [
     async ({ solveBotCheck }) => ({
@@ -98,13 +98,13 @@ export const samples: Record<string, Prepare[]> = {
   'auth.restore': [async ({ caller: { email } }) => ({ body: { email } })],
   'auth.confirmRestore': [
     async (context) => ({
-      body: { password: newPassword, token: await addEmailLink(context, context.caller.id, 'restore') },
+      body: { password: newPassword, token: await insertEmailLink(context, context.caller.id, 'restore') },
     }),
   ],
   'auth.confirmEmail': [
     async (context) => {
       const { id, token } = await context.make.user({ emailVerified: false })
-      return { token, body: { code: await addEmailLink(context, id, 'confirm') } }
+      return { token, body: { code: await insertEmailLink(context, id, 'confirm') } }
     },
   ],
   'user.changePassword': [

@@ -4,8 +4,8 @@ import { monthOf } from '../../clock.ts'
 
 export const msPerHour = 3_600_000
 
-/** Returns the start of the hour of a time. */
-export const hourOfMs = (atMs: number): number => Math.floor(atMs / msPerHour) * msPerHour
+/** Returns the start of the hour that contains `atMs`. */
+export const hourStartMs = (atMs: number): number => Math.floor(atMs / msPerHour) * msPerHour
 
 /** Returns the time when a month (`yyyy-MM`) begins. */
 export const monthStartMs = (month: string): number => Date.parse(`${month}-01T00:00:00Z`)

@@ -54,7 +54,7 @@ async function orderOne(app: CertificatesApp, row: CertificateRow): Promise<void
       type: challengeFor(app, row),
       replaced: row.chain,
     })
-    const isKept = await updateCertificate(app.db, name, {
+    const nameExists = await updateCertificate(app.db, name, {
       chain,
       sealedKey: app.sealer.seal(key, certificateKeyContext(name)),
       notBefore,
@@ -64,7 +64,7 @@ async function orderOne(app: CertificatesApp, row: CertificateRow): Promise<void
       nextOrderAt: renewalTime(notBefore, notAfter),
       renewalCheckAt: app.clock.now(),
     })
-    if (isKept) return app.log.info({ name, notAfter }, 'certificate issued')
+    if (nameExists) return app.log.info({ name, notAfter }, 'certificate issued')
     await queueRevocation(app, chain, 'cessationOfOperation')
     app.log.info({ name }, 'the certificate of a name that was removed during the order will be revoked')
   } catch (error) {
@@ -85,15 +85,18 @@ export async function updateRenewalTimes(app: CertificatesApp): Promise<void> {
 async function updateRenewalTime(app: CertificatesApp, row: CertificateRow): Promise<void> {
   const { name, chain, nextOrderAt, notBefore, notAfter, failures } = row
   const information = await readRenewalInformation(app, chain ?? '').catch((error: unknown) => {
-    app.log.warn({ name, reason: safeText(error) }, 'the authority returned no time for the renewal of a certificate')
+    app.log.warn(
+      { name, reason: safeText(error) },
+      'the renewal time of a certificate could not be read from the authority',
+    )
     return null
   })
   const renewalCheckAt = information?.nextCheckAt ?? new Date(app.clock.now().getTime() + renewalCheckMs)
   // A renewal that is due is not delayed, and a failed one is retried at its own time.
   const isPlanned = failures === 0 && nextOrderAt > app.clock.now()
-  const isMoved =
+  const shouldMove =
     information !== null && isPlanned && !(information.start <= nextOrderAt && nextOrderAt <= information.end)
-  if (!isMoved || !notBefore || !notAfter) return void (await updateCertificate(app.db, name, { renewalCheckAt }))
+  if (!shouldMove || !notBefore || !notAfter) return void (await updateCertificate(app.db, name, { renewalCheckAt }))
   const { start, end } = information
   // A random time within the window, so that the renewals of all clients of the authority are distributed.
   const suggestedMs = start.getTime() + Math.random() * (end.getTime() - start.getTime())

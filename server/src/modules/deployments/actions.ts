@@ -14,7 +14,8 @@ type Call = { org: OrgScope; actor: Actor; request: Request }
 
 /** The actions that change a version. Each starts a deployment and returns it without waiting for its end. */
 export function squidActionHandlers(app: App): Pick<Handlers<Contract['squids']>, ActionName> {
-  const presentStarted = async ({ org, request }: Call, row: DeploymentRow): Promise<Deployment> => {
+  /** Records the started deployment in the audit log, and returns it as the API presents it. */
+  const auditAndPresent = async ({ org, request }: Call, row: DeploymentRow): Promise<Deployment> => {
     const { id, squidName, squidSlot, tag, sourceDeploymentId } = row
     request.audit({
       subject: `${squidName}@${squidSlot}`,
@@ -25,12 +26,13 @@ export function squidActionHandlers(app: App): Pick<Handlers<Contract['squids']>
     return deployment
   }
   const startAction = async (call: Call, action: Action) =>
-    presentStarted(call, await requestAction(app, call.org, call.actor, action))
+    auditAndPresent(call, await requestAction(app, call.org, call.actor, action))
   return {
     deploy: async (call) => {
-      const refusal = await diskRefusal(app.config)
+      // Checked before the transaction, because the check waits for the disk. Thrown for new requests, not for repeated ones.
+      const refusalOfNew = await diskRefusal(app.config)
       return await call.request.inTransaction(async () =>
-        presentStarted(call, await requestDeploy(app, call.org, call.actor, call.body, refusal)),
+        auditAndPresent(call, await requestDeploy(app, call.org, call.actor, call.body, refusalOfNew)),
       )
     },
     restart: (call) => startAction(call, { type: 'RESTART', reference: call.params.reference }),

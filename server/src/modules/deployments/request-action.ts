@@ -1,4 +1,4 @@
-import { squidDisabledReasons, TagName, type SquidAction } from '@shoal/contract'
+import { squidActionChecks, TagName, type SquidAction } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { minutes } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
@@ -95,7 +95,7 @@ export async function checkActionAllowed(db: Db, squid: SquidRow, action: SquidA
   const lastDeploy = running
     ? { id: running.id, type: displayedTypeOf(running), status: running.status, failed: running.failed, running: true }
     : squid.lastDeploy
-  const reason = squidDisabledReasons[action]({
+  const reason = squidActionChecks[action]({
     status: squidStatusOf({ desiredState: squid.desiredState, lastDeploy }),
     lastDeploy,
   })

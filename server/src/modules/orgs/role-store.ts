@@ -154,11 +154,11 @@ export async function listAdminEmails(db: Db, orgId: number): Promise<string[]> 
  */
 export async function notificationEmail(db: Db, orgId: number): Promise<string | null> {
   const [row] = await db
-    .select({ own: orgs.email, owner: users.email })
+    .select({ orgEmail: orgs.email, playgroundUserEmail: users.email })
     .from(orgs)
     .leftJoin(roles, and(eq(roles.orgId, orgs.id), eq(orgs.isPlayground, true), eq(roles.type, 'admin')))
     .leftJoin(users, and(eq(users.id, roles.userId), eq(users.emailVerified, true)))
     .where(eq(orgs.id, orgId))
     .limit(1)
-  return row?.own ?? row?.owner ?? null
+  return row?.orgEmail ?? row?.playgroundUserEmail ?? null
 }

@@ -3,7 +3,7 @@ import { dayOf, days, hours, monthOf } from '../../../clock.ts'
 import type { Db } from '../../../db/database.ts'
 import { isApi, isHasura } from '../../containers.ts'
 import type { DayUsage } from '../receipts/rate.ts'
-import { hourOfMs } from '../time.ts'
+import { hourStartMs } from '../time.ts'
 import { groupInSlices, mapInSlices } from '../../../slices.ts'
 import * as store from './meter-store.ts'
 import {
@@ -32,7 +32,7 @@ export async function meterTick(app: Pick<App, 'clock' | 'db'>): Promise<void> {
     const observed = billableResources(await store.selectRunning(db), await store.selectDatabases(db))
     const spans = await store.selectSpans(db, 0)
     await store.saveSpans(db, await extendInSlices(spans, observed, meter?.observedAtMs ?? null, nowMs))
-    const untilMs = hourOfMs(nowMs)
+    const untilMs = hourStartMs(nowMs)
     const recordedUntilMs = meter?.recordedUntilMs ?? untilMs
     if (meter === null || untilMs > recordedUntilMs)
       await recordHours(db, Math.min(recordedUntilMs, untilMs), untilMs, now)
@@ -78,7 +78,7 @@ export async function usageSoFarByOrg(app: Pick<App, 'clock' | 'db'>): Promise<(
     store.usageOfMonthByOrg(app.db, monthOf(nowMs)),
     store.readMeter(app.db),
   ])
-  const unrecorded = await unrecordedSince(app.db, meter?.recordedUntilMs ?? hourOfMs(nowMs))
+  const unrecorded = await unrecordedSince(app.db, meter?.recordedUntilMs ?? hourStartMs(nowMs))
   return [...recorded, ...unrecorded.map((usage) => ({ ...toDayUsage(usage), orgId: usage.orgId }))]
 }
 
@@ -88,7 +88,7 @@ export async function usageSoFarByOrg(app: Pick<App, 'clock' | 'db'>): Promise<(
 export async function usageSoFar(app: Pick<App, 'clock' | 'db'>, orgId: number, month: string): Promise<DayUsage[]> {
   const [recorded, meter] = await Promise.all([store.usageOfMonth(app.db, orgId, month), store.readMeter(app.db)])
   if (monthOf(app.clock.now().getTime()) !== month) return recorded
-  const fromMs = meter?.recordedUntilMs ?? hourOfMs(app.clock.now().getTime())
+  const fromMs = meter?.recordedUntilMs ?? hourStartMs(app.clock.now().getTime())
   return [...recorded, ...(await unrecordedSince(app.db, fromMs, orgId)).map(toDayUsage)]
 }
 

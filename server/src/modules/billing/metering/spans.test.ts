@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { hourOfMs, monthEndMs, msPerHour } from '../time.ts'
+import { hourStartMs, monthEndMs, msPerHour } from '../time.ts'
 import {
   extendSpans,
   unrecordedUsage,
@@ -33,7 +33,7 @@ class Meter {
   }
 
   record(untilMs: number): void {
-    const due = usageOfSpans([...this.spans.values()], 0, hourOfMs(untilMs))
+    const due = usageOfSpans([...this.spans.values()], 0, hourStartMs(untilMs))
     this.records.push(...unrecordedUsage(due, this.recorded()))
   }
 

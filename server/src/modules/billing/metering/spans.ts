@@ -1,4 +1,4 @@
-import { hourOfMs, msPerHour } from '../time.ts'
+import { hourStartMs, msPerHour } from '../time.ts'
 
 /** A metered resource of a version: a program, a database, or a database's disk. */
 export type MeteredResource = {
@@ -70,7 +70,7 @@ export function usageOfSpans(spans: readonly Span[], fromMs: number, toMs: numbe
   const byHour = new Map<string, HourlyUsage>()
   for (const span of spans) {
     const endMs = Math.min(span.toMs, toMs)
-    for (let hourMs = hourOfMs(Math.max(span.fromMs, fromMs)); hourMs < endMs; hourMs += msPerHour) {
+    for (let hourMs = hourStartMs(Math.max(span.fromMs, fromMs)); hourMs < endMs; hourMs += msPerHour) {
       const ms = Math.min(endMs, hourMs + msPerHour) - Math.max(span.fromMs, hourMs)
       if (ms <= 0) continue
       const resource = `${span.squidId}/${span.resource}/${span.type}/${span.size}`

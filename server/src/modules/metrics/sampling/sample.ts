@@ -49,6 +49,7 @@ export type Sample = {
   cpuLimitSeconds: number | null
   throttledSeconds: number | null
   memoryByteSeconds: number | null
+  /** The memory at the time of the reading; longer buckets contain the maximum. */
   memoryPeakBytes: number | null
   memoryLimitBytes: number | null
   oomKills: number
@@ -65,9 +66,9 @@ export type Sample = {
 export const gapMs = 45_000
 
 /**
- * Computes the sample of a reading. Times and sizes cover the time since `before`, and are unknown after a gap. Events (crashes,
- * kills, blocks, requests) are counted exactly once, when they are first observed, so that sums over days are correct. `blockBefore`
- * is the last known block of the processor, in this or an earlier generation.
+ * Computes the sample of a reading. The `…Seconds` cover the time since `before`; after a gap, `observedSeconds` is 0 and the others
+ * are null. Sizes (`…Bytes`) are those at the time of the reading. Events (crashes, kills, blocks, requests) are counted exactly once, when they are first
+ * observed, so that sums over days are correct. `blockBefore` is the last known block of the processor, in this or an earlier generation.
  */
 export function sampleOf(reading: CounterReading, before: Counters | undefined, blockBefore: number | null): Sample {
   const elapsedMs = before ? reading.atMs - before.atMs : 0
@@ -99,7 +100,10 @@ export function sampleOf(reading: CounterReading, before: Counters | undefined, 
   }
 }
 
-/** Returns the counters to compare the next reading with. Unknown values keep their last known value. */
+/**
+ * Returns the counters to compare the next reading with. Unknown totals keep their last known value. The CPU counters do not, because
+ * they belong to one run.
+ */
 export function countersOf(reading: CounterReading, before: Counters | undefined): Counters {
   return {
     squidId: reading.squidId,

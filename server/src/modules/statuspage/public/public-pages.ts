@@ -47,7 +47,7 @@ export class PublicPages {
 
   constructor(app: PagesApp) {
     this.#app = app
-    this.#slugs = this.#keepSlugs()
+    this.#slugs = this.#createSlugCache()
   }
 
   /**
@@ -80,12 +80,12 @@ export class PublicPages {
 
   /** Discards all cached pages and slugs. Called after a change of settings or incidents was committed. */
   evictAll(): void {
-    this.#slugs = this.#keepSlugs()
+    this.#slugs = this.#createSlugCache()
     this.#pages.clear()
     this.#lastCopies.clear()
   }
 
-  #keepSlugs() {
+  #createSlugCache() {
     return cacheFor(this.#app, slugsLifetimeMs, async () => {
       const rows = await listPublicSlugs(this.#app.db)
       return new Map(rows.map(({ slug, orgId }) => [slug, orgId]))
@@ -121,13 +121,16 @@ async function compress(text: string): Promise<RenderedFile> {
   }
 }
 
-const pagesOfProcess = new WeakMap<App['database'], PublicPages>()
+const pagesByDatabase = new WeakMap<App['database'], PublicPages>()
 
-/** Returns the public pages of this process, which the routes that serve pages share with the handlers that change them. */
+/**
+ * Returns the public pages of an app, which the routes that serve pages share with the handlers that change them. A process has one
+ * app; a test may have several, each with its own database.
+ */
 export function publicPagesOf(app: PagesApp & Pick<App, 'database'>): PublicPages {
-  const existing = pagesOfProcess.get(app.database)
+  const existing = pagesByDatabase.get(app.database)
   if (existing) return existing
   const pages = new PublicPages(app)
-  pagesOfProcess.set(app.database, pages)
+  pagesByDatabase.set(app.database, pages)
   return pages
 }
