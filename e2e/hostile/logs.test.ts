@@ -10,8 +10,8 @@ import { startShoal, type Shoal } from '../support/shoal.ts'
 import { until } from '../support/until.ts'
 
 /**
- * Shell commands with endless output, by its kind. A program writes at most 20 MB of it per second. At full speed, its log would soon
- * reach the maximum size of a file, which ends the program.
+ * Shell commands with endless output, by the kind of output. A program writes at most 20 MB per second. At full speed, the log would soon
+ * reach the maximum size of a file, and the kernel would end the program.
  */
 const floods = {
   'short-lines': 'yes',

@@ -352,7 +352,7 @@ test('while two hostile versions attack at full speed, the neighbour loses no co
   if (isFull) expect(ratio(0.99, 'api')).toBeLessThan(1.5)
 })
 
-/** Sends requests at a fixed rate to the neighbour, which queries its database, and to the API. Adds their durations in milliseconds to `times`. */
+/** Sends requests at a fixed rate to the API, and to the neighbour's api, which queries the neighbour's database. Adds their durations in milliseconds to `times`. */
 async function measure(times: { squid: number[]; api: number[] }, seconds: number, errors: string[]): Promise<void> {
   const pools = { squid: new Pool(shoal.gatewayUrl, { connections: 4 }), api: new Pool(shoal.url, { connections: 4 }) }
   const paths = {

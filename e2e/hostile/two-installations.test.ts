@@ -61,7 +61,7 @@ test('a squid reads no environment of the squids of another installation on the 
       const response = await fetch(`${shoalOf(name).gatewayUrl}/${name}/${name}@v1/api/spy`)
       return response.ok ? ((await response.json()) as { secrets: string[] }) : null
     }, `the squid of ${name} has searched`)
-    // It finds its own, which shows that the search works.
+    // The squid finds its own environment, so the search works.
     expect([...new Set(secrets)]).toEqual([`SECRET=secret-of-${name}`])
   }
   const [first, second] = names.map((name) => uidsWith(`SECRET=secret-of-${name}`))

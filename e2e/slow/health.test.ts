@@ -95,7 +95,7 @@ describe('one server with all roles', () => {
   test('is not ready while other clients use all connections of its database, and is ready again afterwards', async () => {
     const postgres = postmasterOf(dataDir)
     const held: Client[] = []
-    /** Opens connections until Postgres refuses one, which then also refuses the server: both sign in as the superuser. */
+    /** Opens connections until Postgres refuses one. Postgres then refuses the server, too: both sign in as the superuser. */
     const useAllConnections = async () => {
       for (;;) {
         const client = await connectTo(dataDir, 'shoal').catch((error: unknown) => error as { code?: string })

@@ -133,7 +133,7 @@ export type SqlSquid = Org & {
   run: (sql: string) => Promise<SqlResult>
   /** Opens up to `count` connections, until one is refused; runs `sql` in each, and keeps them open. */
   hold: (count: number, sql?: string) => Promise<{ held: number; error: string | null }>
-  /** Tries to sign in to any Postgres: `signed in`, an error code, or the message of an error without one. */
+  /** Tries to sign in to any Postgres: `signed in`, the code of the error, or its message if it has no code. */
   signIn: (options: SignIn) => Promise<string>
   /** Closes the connections that `hold` opened. */
   release: () => Promise<unknown>

@@ -16,8 +16,8 @@ type LoaderContext<P> = {
 type PageModule<P> = { default: Component; prefetch: Prefetch<P>; arrive?: Arrive }
 
 /**
- * Returns the component of a route, which is the module's default export, and a loader, which calls the module's `prefetch`, and `arrive`
- * if it has one. The loader waits for the code, but not for the data. If the code cannot be loaded, the component reports the error.
+ * Returns the component and the loader of a route. The component is the default export of the module. The loader calls `prefetch` of the
+ * module, and `arrive` if the module has it. The loader waits for the code, but not for the data. If the code cannot be loaded, the component reports the error.
  */
 export function page<P>(load: () => Promise<PageModule<P>>) {
   return {

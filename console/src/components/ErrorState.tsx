@@ -12,7 +12,7 @@ type Props = {
   /** Replaces the error's own text. */
   text?: string
   onRetry?: () => void
-  /** Whether it replaces the whole page, with its title. */
+  /** Whether the error replaces the whole page, including the title of the page. */
   isPage?: boolean
 }
 

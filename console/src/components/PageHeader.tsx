@@ -4,7 +4,7 @@ import { usePageTitle } from './use-page-title.ts'
 
 type Props = {
   title: string
-  /** The open tab or the part of the page, which precedes the title in the browser tab. */
+  /** The open tab of the page, or another part of it. This text precedes the title in the browser tab. */
   tab?: string | undefined
   /** Replaces the title in the heading, such as a name with slot and tags. */
   heading?: ReactNode

@@ -15,7 +15,7 @@ import { IconButton } from './IconButton.tsx'
 export type ToastContents = { tone: AlertTone; title: string; message?: string }
 
 const icons = { info: Info, good: CircleCheck, warn: TriangleAlert, bad: CircleAlert }
-/** How long a toast is shown, which suffices to read it twice. Errors stay until the user closes them. */
+/** How long a toast is shown: long enough to read it twice. Errors stay until the user closes them. */
 const shownMs = 6000
 
 const queue = new ToastQueue<ToastContents>({ maxVisibleToasts: 4 })

@@ -34,5 +34,5 @@ export const dangerItemClass = `${plainItemClass} text-bad data-focused:bg-bad-s
 /** Classes of the button that opens a select. */
 export const triggerClass =
   'flex h-8 w-full items-center gap-2 rounded-md border bg-canvas pr-2 pl-2.5 text-left transition-colors data-disabled:bg-subtle data-disabled:text-ink-3'
-/** Classes of its border, if its value is valid. */
+/** Classes of the border of this button, if the selected value is valid. */
 export const triggerEdgeClass = 'border-control hover:border-ink-3 data-disabled:border-line'

@@ -2,9 +2,9 @@
 export const doctorTable = `| check | reports a problem if | remedy |
 |---|---|---|
 | \`server\` | no server runs, it is not ready, or its version differs from that of the command | start or restart the server; correct what the check names |
-| \`ports\` | a port is used by another program, the server is not permitted to open it, or a server does not serve it | stop that program, or choose another port |
+| \`ports\` | a port is used by another program, the server is not permitted to open it, or a server runs but does not accept connections on it | stop that program, or choose another port |
 | \`disk\` | less than twice the reserve is free (\`SHOAL_DISK_RESERVE_PERCENT\`); fails below the reserve | delete versions, old backups, or \`builds/cache\` while the server is stopped |
-| \`limits\` | the server may open fewer than 65,536 files or start fewer than 4,096 processes; fails below 4,096 files or 512 processes | \`LimitNOFILE\` and \`LimitNPROC\` in the unit, or \`ulimit\` before the start |
+| \`limits\` | the server's limit of open files is below 65,536, or its limit of processes below 4,096; fails below 4,096 files or 512 processes | \`LimitNOFILE\` and \`LimitNPROC\` in the unit, or \`ulimit\` before the start |
 | \`sandbox\` | bubblewrap is missing or does not work, or the kernel has no system call filters | install bubblewrap 0.7 or newer, allow user namespaces, unset \`SHOAL_SANDBOX\` |
 | \`cgroups\` | memory and CPU of squids are not limited | run as root, or in a delegated cgroup |
 | \`network of squids\` | squids share the network of the host | install iproute2 and nftables (without root: passt and nftables), unset \`SHOAL_NETWORK\` |

@@ -76,14 +76,14 @@ With \`SHOAL_REGISTRY\`, each image is also pushed to an OCI registry, as \`<reg
 
 - Shoal reads the credentials from \`SHOAL_REGISTRY_AUTH_FILE\` at each sign-in; \`docker login\` writes such files. They must allow pushing, pulling and deleting in all repositories of the path. Credential helpers (\`credsStore\`) are not supported. Only the server's user should be able to read the file.
 - Unchanged dependencies are not uploaded again. The first image uploads 40 to 60 MB of Node and tools once.
-- \`SHOAL_BASE_IMAGE\` names the image that provides the C library and shell, for example \`docker.io/library/node:20-bookworm-slim\`, or one with your own certificates. A tag is resolved when the server starts. If it is not set, these are files of the server's host.
+- \`SHOAL_BASE_IMAGE\` names the image that provides the C library and shell, for example \`docker.io/library/node:20-bookworm-slim\`, or one with your own certificates. A tag is resolved when the server starts. Without this setting, the C library and shell are those of the server's host.
 - Shoal deletes, by digest, the images that no version uses. Permit deletions in the registry's configuration (Shoal logs when the registry refuses them), and run its garbage collection to free the space.
 - For a registry with a certificate of a private authority, set [\`SHOAL_CA_FILE\`](#private-certificate-authorities).
 - Installations that share a registry need different paths in \`SHOAL_REGISTRY\`.
 
 ## Squids in a Kubernetes cluster
 
-With \`SHOAL_RUNTIME=kubernetes\`, squids run as pods. This is a draft: \`docs/kubernetes.md\` lists what is missing. It needs:
+With \`SHOAL_RUNTIME=kubernetes\`, squids run as pods. This is a draft: \`docs/kubernetes.md\` lists what is not supported. It needs:
 
 - \`SHOAL_REGISTRY\`, which the nodes can pull from. The worker pushes images to it.
 - Connections from pods to the worker, at the address from which it connects to the cluster, or at \`SHOAL_KUBE_BUILDS_LISTEN\`: builds run as Jobs in the namespaces of organizations. A build reserves \`SHOAL_BUILD_MEMORY_MB\` of memory on a node, within the quota of its organization. With \`SHOAL_KUBE_BUILDS=host\`, builds run on the worker's host.
@@ -143,7 +143,7 @@ ${doctorTable}
 
 Squids have their own Postgres: without \`DATABASE_URL\` a second embedded one, in \`postgres-squids\` of the data directory, with its own connections, memory limit (\`SHOAL_SQUIDS_POSTGRES_MEMORY_MB\`) and share of the CPUs. With \`DATABASE_URL\`, set \`SHOAL_SQUIDS_DATABASE_URL\` too: otherwise a squid can use up the connections of the control plane, and workers log a warning at startup.
 
-Each embedded Postgres may be on its own disk, mounted at \`postgres\` or \`postgres-squids\` of the data directory. If that disk is not mounted, Shoal does not create an empty database there: without that of the control plane the server does not start; without that of squids it starts and logs the reason. The file \`postgres.created\` or \`postgres-squids.created\` records that the database exists.
+Each embedded Postgres may be on its own disk, mounted at \`postgres\` or \`postgres-squids\` of the data directory. If that disk is not mounted, Shoal does not create an empty database there: without the disk of the control plane the server does not start; without the disk of squids it starts and logs the reason. The file \`postgres.created\` or \`postgres-squids.created\` records that the database exists.
 
 A statement of a squid may run as long as its manifest allows, and at most \`SHOAL_SQUIDS_STATEMENT_MINUTES\`; an export of a database by Shoal also counts as a statement. The log of the version shows which limit ended a statement. [security.md](security.md) lists the limits.
 

@@ -7,7 +7,7 @@ import type { ChartMark, ChartScale } from './chart-data.ts'
 /** The font of axes, as a canvas needs it. */
 export const axisFont = '11px Geist, system-ui, sans-serif'
 
-/** Draws the dashed horizontal line of the threshold with its label, if the axis contains its value. */
+/** Draws the dashed horizontal line of the threshold with its label, if the threshold is within the axis. */
 export function drawThreshold(plot: uPlot, { threshold }: ChartScale): void {
   if (!threshold) return
   const { ctx, bbox } = plot

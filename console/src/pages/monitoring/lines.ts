@@ -4,7 +4,7 @@ import type { ChartSpec } from './charts.ts'
 import type { ContainerType } from './filters.ts'
 import { allTags } from './filters.ts'
 
-/** The line of a container of a version, with its style, which is the same in all charts. */
+/** The line of a container of a version. The style of the line is the same in all charts. */
 export type LineStyle = Omit<Line, 'values'> & { color: number; dash?: Dash }
 
 const colorCount = 6
@@ -73,7 +73,7 @@ export function chartDataOf(
   }
 }
 
-/** The time of the first value of the shown lines in any chart that is not zero, in Unix seconds; null without such values. */
+/** The time, in Unix seconds, of the first value other than zero on the shown lines of all charts; null if there is none. */
 export function firstValueAt(
   results: readonly (MonitoringResult | undefined)[],
   shownLines: readonly LineStyle[],

@@ -1,6 +1,6 @@
 import type { MonitoringSeries } from '@shoal/contract'
 
-/** The result of one query, stored by column, which takes a tenth of the objects of the response. */
+/** The result of one query, stored by column, so that it consists of a tenth as many objects as the response. */
 export type MonitoringResult = {
   /** Start times of the points, in Unix seconds, ascending. */
   times: number[]

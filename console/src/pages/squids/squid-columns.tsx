@@ -76,8 +76,8 @@ export const squidColumns: Column<SquidSummary>[] = [
 ]
 
 /**
- * The status of a version, which describes the running code. An icon marks a failed deployment; on wide screens, the column Sync shows it
- * as text instead.
+ * The status of a version. It describes the running code, so an icon marks a failed deployment. On wide screens, the column Sync shows
+ * the failed deployment as text instead.
  */
 const Status = ({ squid }: { squid: SquidSummary }) => (
   <span className="flex items-center gap-2">

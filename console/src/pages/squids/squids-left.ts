@@ -26,7 +26,7 @@ export function summaryOf(
 
 /**
  * Why the deploy button is disabled; null if it is enabled. `deniedReason`: why the user's role does not allow
- * deploying, which disables the button only in playgrounds (spec 2.7).
+ * deploying; this disables the button only in playgrounds (spec 2.7).
  */
 export function deployDisabledReason(
   { limits: { playground } }: Pick<Org, 'limits'>,

@@ -19,8 +19,8 @@ export const useVersionQuery = () => useQuery(polledVersionQuery(useVersionParam
 export type VersionPath = { squidName: string; squidSlot: string }
 
 /**
- * Starts to fetch the version. `startQueries` starts the queries that depend on the version: at once if the cache has the version or
- * its row of the list, and again when the response arrives, which sends only requests that the first call has not sent.
+ * Starts to fetch the version. `startQueries` starts the queries that depend on the version: immediately if the cache has the version
+ * or the row of the version in the list, and again when the response arrives. The second call sends only requests that the first has not sent.
  */
 export function prefetchVersion(
   { client, org, params: { squidName, squidSlot } }: PageContext<VersionPath>,
