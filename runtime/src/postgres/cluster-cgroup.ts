@@ -9,8 +9,8 @@ import { shortHash } from '../process/short-hash.ts'
 import type { PostgresLimits } from './postgres-limits.ts'
 import { postmasterOf } from './postgres-program.ts'
 
-// A cluster has a base, and below it a cgroup for the postmaster and one per database (`database-cgroups.ts`). In cgroup v1, those
-// of databases exist only in the hierarchy of CPU time; in v2 the memory limit is that of the base, since a process is in one cgroup.
+// A cluster has a base, and below it a cgroup for the postmaster and one per database (`database-cgroups.ts`). In cgroup v1, the
+// cgroups of databases exist only in the hierarchy of CPU time. In v2, where a process is in only one cgroup, the base has the memory limit.
 
 const cgroupName = 'postgres'
 const databasePrefix = 'database-'
@@ -52,8 +52,8 @@ function addProcess(file: string, pid: number): void {
 }
 
 /**
- * Differs from `setLimits` of containers: a cluster may have more processes, and has a CPU weight instead of a quota. The weight is
- * that of the base: the kernel compares it with the weights of other programs, and those of its children only with each other.
+ * Differs from `setLimits` of containers: a cluster may have more processes, and has a CPU weight instead of a quota. The base has the
+ * weight: the kernel compares it with the weights of other programs. It compares the weights of the cgroups below only with each other.
  */
 function setLimits(base: CgroupBase, { memoryBytes, cpuShares }: PostgresLimits): void {
   const bytes = String(Math.floor(memoryBytes))
@@ -74,7 +74,7 @@ const childrenOf = (parent: number): number[] =>
 
 /**
  * Returns a function that reads the private memory of all processes of the cluster, in bytes, without shared buffers and file cache;
- * that function returns null while the cluster is stopped. Null if cgroups cannot be created.
+ * the function returns null while the cluster is stopped. Returns null instead of a function if cgroups cannot be created.
  */
 export function clusterMemoryReader(dir: string): (() => number | null) | null {
   const base = baseOf(dir)
@@ -95,9 +95,9 @@ export type CpuCgroups = {
   /** Directory of the cgroup in which Postgres starts its processes. */
   main: string
   /** Returns the directory of a database's cgroup, which may not exist. */
-  ofDatabase: (database: string) => string
+  dirOf: (database: string) => string
   /** Returns the directories of the databases' cgroups that exist. */
-  ofDatabases: () => string[]
+  existingDirs: () => string[]
 }
 
 /** Returns the cgroups that divide the CPU time of the cluster in `dir`; null where cgroups cannot be created. */
@@ -107,8 +107,8 @@ export function cpuCgroupsOf(dir: string): CpuCgroups | null {
   const parent = base.version === 1 ? base.cpu : base.unified
   return {
     main: join(parent, cgroupName),
-    ofDatabase: (database) => join(parent, `${databasePrefix}${database}`),
-    ofDatabases: () => databaseCgroupsIn(parent),
+    dirOf: (database) => join(parent, `${databasePrefix}${database}`),
+    existingDirs: () => databaseCgroupsIn(parent),
   }
 }
 
@@ -150,7 +150,7 @@ function removeIfUnused(base: string): void {
     for (const database of databaseCgroupsIn(base)) rmdirSync(database)
     rmdirSync(base)
   } catch (error) {
-    // It is in use, another process has removed it, or it belongs to another user.
+    // The cgroup is in use, another process has removed it, or it belongs to another user.
     if (!['EBUSY', 'ENOTEMPTY', 'ENOENT', 'EACCES', 'EPERM'].includes(errorCode(error) ?? '')) throw error
   }
 }

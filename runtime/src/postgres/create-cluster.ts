@@ -22,17 +22,17 @@ function recordedPort(dir: string): number {
   }
 }
 
-/** Returns what `read` returns; null if the disk cannot be read. */
-function readable<T>(read: () => T): T | null {
+/** Returns the result of `access`; null if it throws, for example because the disk is full or cannot be read. */
+function nullIfFailed<T>(access: () => T): T | null {
   try {
-    return read()
+    return access()
   } catch {
     return null
   }
 }
 
 /**
- * Returns the password of an existing cluster, which was recorded before the cluster got its name.
+ * Returns the password of an existing cluster. It was recorded before the cluster's folder was renamed to `data`.
  * @throws Error if it cannot be read: another password would not open the cluster
  */
 export function passwordOf(dir: string): string {
@@ -52,8 +52,8 @@ export function passwordOf(dir: string): string {
  * cluster that was never created is not recorded; the caller passes it to `createCluster` and `takePort` when it starts the cluster.
  */
 export async function addressOf(dir: string): Promise<ClusterAddress> {
-  const port = readable(() => recordedPort(dir)) || (await portForLater())
-  return { port, password: readable(() => passwordOf(dir)) ?? randomBytes(24).toString('base64url') }
+  const port = nullIfFailed(() => recordedPort(dir)) || (await portForLater())
+  return { port, password: nullIfFailed(() => passwordOf(dir)) ?? randomBytes(24).toString('base64url') }
 }
 
 /** Throws unless `actual` is the address that Shoal has used since it started. */
@@ -79,8 +79,8 @@ export async function createCluster(
   const dataDir = join(dir, 'data')
   // Unlike `existsSync`, this throws if the disk cannot be read, so that the cluster is not mistaken for a missing one.
   if (statSync(join(dataDir, 'PG_VERSION'), { throwIfNoEntry: false })) {
-    // An earlier release has not recorded it. A full disk must not prevent the start.
-    if (createdFile !== undefined) readable(() => recordCreation(createdFile))
+    // Earlier releases did not record the creation. A full disk must not prevent the start.
+    if (createdFile !== undefined) nullIfFailed(() => recordCreation(createdFile))
     return passwordOf(dir)
   }
   if (createdFile !== undefined && existsSync(createdFile))
@@ -125,7 +125,7 @@ function recordCreation(file: string): void {
   if (!existsSync(file)) writeFileSync(file, '', { mode: 0o600 })
 }
 
-/** Resolves with the port of `address`, by default the previous one, if another program now uses it; null when it is free. */
+/** Resolves with the port of `address` (default: the previous port) if another program uses the port; null if the port is free. */
 export async function portTakenByOther(dir: string, address?: ClusterAddress): Promise<number | null> {
   const port = address?.port ?? recordedPort(dir)
   return await freePort(port).then(
@@ -154,7 +154,7 @@ export const nextPort = (dir: string, address: ClusterAddress): number => record
 
 /** Lowest port that the system assigns to programs which do not choose one. */
 const firstAssignedPort = () =>
-  Number(readable(() => readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8'))?.split('\t')[0] ?? 0)
+  Number(nullIfFailed(() => readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8'))?.split('\t')[0] ?? 0)
 
 /** Resolves with a free port for a later start: the system does not assign it to another program in the meantime. */
 async function portForLater(): Promise<number> {

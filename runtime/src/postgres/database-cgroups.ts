@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { errorCode } from '../error-code.ts'
 import { cpuCgroupsOf, type CpuCgroups } from './cluster-cgroup.ts'
+import { superuser } from './postgres-program.ts'
 
-/** A new connection may use the CPU time of the cluster itself for this long, until its process is moved. */
+/** The poll interval. Until the process of a new connection is moved, it uses the CPU time of the cluster itself. */
 const pollMs = 40
 /** Interval of the removal of cgroups without processes. */
 const removeEmptyMs = 60_000
@@ -17,8 +18,8 @@ export type CpuSharingOptions = {
 }
 
 /**
- * Gives each database of a cluster an equal share of its CPU time while the CPUs are busy, however many connections the database has:
- * moves the process of each new connection into a cgroup of its database. Does nothing where cgroups cannot be created.
+ * Gives each database an equal share of the cluster's CPU time while the CPUs are busy, however many connections the database has: moves
+ * the process of each new connection, except Shoal's own, into the cgroup of its database. Does nothing where cgroups cannot be created.
  * @returns a function that stops moving processes
  */
 export function shareCpuAmongDatabases({ dir, log }: CpuSharingOptions): () => Promise<void> {
@@ -49,18 +50,21 @@ export function shareCpuAmongDatabases({ dir, log }: CpuSharingOptions): () => P
 }
 
 /** Titles of processes that never serve a database of a squid: those of the cluster itself, and Shoal's own connections. */
-const ownTitle =
+const titleOutsideDatabases =
   /^postgres: (?:checkpointer|background writer|walwriter|autovacuum launcher|logical replication launcher|io worker|shoal )/
 
-/** Moves a process into the cgroup of its database, once it has a database. Returns false if it will never have one. */
+/** Moves a process into the cgroup of its database if it already has a database. Returns false if it will never have one. */
 async function assign(cgroups: CpuCgroups, pid: number): Promise<boolean> {
   const title = await readText(`/proc/${pid}/cmdline`)
   const cgroup = await cgroupFor(cgroups, title)
   if (cgroup) await moveTo(cgroup, pid)
-  return !ownTitle.test(title)
+  return !titleOutsideDatabases.test(title)
 }
 
-/** The kernel waits some milliseconds for all CPUs before it moves a process, so synchronous writes would delay all requests to the server. */
+/**
+ * Moves a process into a cgroup. Asynchronous, because the kernel first waits some milliseconds for all CPUs, which would delay all
+ * requests to the server.
+ */
 async function moveTo(cgroup: string, pid: number): Promise<void> {
   try {
     await mkdir(cgroup, { recursive: true })
@@ -80,20 +84,20 @@ async function cgroupFor(cgroups: CpuCgroups, title: string): Promise<string | n
   const leader = /^postgres: parallel worker for PID (\d+)/.exec(title)?.[1]
   if (leader) return findCgroupOf(Number(leader), cgroups)
   const [, role, database] = /^postgres: (\S+) (\w+) [\d.:a-f]+\(\d+\)/.exec(title) ?? []
-  return !database || role === 'shoal' ? null : cgroups.ofDatabase(database)
+  return !database || role === superuser ? null : cgroups.dirOf(database)
 }
 
-async function findCgroupOf(pid: number, { ofDatabases }: CpuCgroups): Promise<string | null> {
-  for (const cgroup of ofDatabases()) if ((await processesIn(cgroup)).includes(pid)) return cgroup
+async function findCgroupOf(pid: number, { existingDirs }: CpuCgroups): Promise<string | null> {
+  for (const cgroup of existingDirs()) if ((await processesIn(cgroup)).includes(pid)) return cgroup
   return null
 }
 
-function removeEmpty({ ofDatabases }: CpuCgroups): void {
-  for (const cgroup of ofDatabases()) {
+function removeEmpty({ existingDirs }: CpuCgroups): void {
+  for (const cgroup of existingDirs()) {
     try {
       rmdirSync(cgroup)
     } catch {
-      // It has processes, or another server has removed it.
+      // The cgroup has processes, or another server has removed it.
     }
   }
 }

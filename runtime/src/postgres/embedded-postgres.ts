@@ -52,7 +52,7 @@ export class PostgresStartError extends Error {
 }
 
 /**
- * Starts the Postgres of the npm package on loopback, with a password. It continues when the server is killed, and the next start adopts it.
+ * Starts the Postgres of the npm package on loopback, with a password. Postgres continues when the server is killed, and the next start adopts it.
  * @throws PostgresStartError when Postgres does not start
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
@@ -219,7 +219,7 @@ async function startServer(
   } catch (error) {
     const { message } = error as Error
     if (!isRunning) throw startError(options.dir, reasonIn(log, logStart) ?? message, error, log)
-    // Without its cgroup it has no limits, and the next attempt would adopt it.
+    // Without its cgroup, the cluster has no limits, and the next attempt would adopt it.
     await stopServer(binaries, dataDir, owner).catch(() => undefined)
     throw startError(options.dir, message, error)
   }

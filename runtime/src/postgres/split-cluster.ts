@@ -59,8 +59,8 @@ export const needsSplit = ({ from, to }: Pick<SplitOptions, 'from' | 'to'>): boo
   existsSync(join(to, planFile))
 
 /**
- * Marks a cluster that does not exist yet, so that it needs no split even if the other cluster cannot be created. Does nothing if it
- * exists.
+ * Marks a cluster that does not exist yet, so that it needs no split even if the other cluster cannot be created. Does nothing if
+ * the cluster in `dir` exists.
  */
 export function markSeparate(dir: string): void {
   if (exists(dir)) return
@@ -72,7 +72,7 @@ export function markSeparate(dir: string): void {
  * Splits a cluster in two: copies it, then drops from each copy the databases and roles of the other. Files of databases are linked
  * instead of copied, so a split needs little time and space. The new cluster keeps the port, so the addresses of moved databases stay
  * valid; the old one gets another. The process may be killed at any point: until the copy is renamed, the old cluster is unchanged;
- * afterwards the next call completes the recorded plan. Neither cluster may be started before that.
+ * afterwards, the next call completes the recorded plan. Neither cluster may be started until the split is complete.
  */
 export async function splitCluster(options: SplitOptions): Promise<void> {
   const { from, to, log, onStep = () => undefined } = options
@@ -137,7 +137,7 @@ async function copyFiles(
     }
     if (!mayLink || stats.isDirectory()) owners.push({ path: targetPath, uid: stats.uid, gid: stats.gid })
     count += 1
-    // A part of the files, so that tests can kill the process during the copy.
+    // Called after a part of the files, so that tests can kill the process during the copy.
     if (count === 200) onPartCopied()
   }
   if (process.getuid?.() !== 0) return
@@ -146,7 +146,7 @@ async function copyFiles(
   for (const owner of owners) await lchown(owner.path, owner.uid, owner.gid)
 }
 
-/** Links a file. Resolves to false on file systems without hard links, and if the two paths are on different ones. */
+/** Links a file. Resolves to false if its file system cannot have the link, or the two paths are on different file systems. */
 async function tryLink(existing: string, path: string): Promise<boolean> {
   try {
     await link(existing, path)

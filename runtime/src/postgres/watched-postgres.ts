@@ -14,7 +14,7 @@ export class PostgresCrashLoopError extends Error {
 /** The options of `startEmbeddedPostgres`, and callbacks. */
 export type WatchOptions = EmbeddedPostgresOptions & {
   log: (message: string) => void
-  /** Called once when Postgres crashes repeatedly; it is then no longer watched. Null: it is restarted with longer and longer delays. */
+  /** Called once when Postgres crashes repeatedly; Postgres is then no longer watched. Null: Postgres is restarted with increasing delays. */
   onCrashLoop: ((error: PostgresCrashLoopError) => void) | null
   /** Set if Postgres did not start at all: why, and the address at which to start it. */
   notStarted?: { reason: string; address: ClusterAddress } | undefined
@@ -23,7 +23,7 @@ export type WatchOptions = EmbeddedPostgresOptions & {
 const pollMs = 500
 const maxFailures = 3
 const failureWindowMs = 60_000
-/** Without `onCrashLoop`, the delay before a restart doubles with each failure, from the first of these to the second. */
+/** Without `onCrashLoop`, the delay before a restart doubles with each failure, from `first` to `max`. */
 const retryMs = { first: 1000, max: 60_000 }
 
 /**
@@ -90,7 +90,7 @@ export function watchEmbeddedPostgres({ log, onCrashLoop, notStarted, ...options
         isWatched = await check()
         problem = null
       } catch (error) {
-        // The disk cannot be read, or too many files are open: both may pass. Each is logged once.
+        // The disk cannot be read, or too many files are open: both may pass. A problem that persists is logged once.
         const { message } = error as Error
         if (message !== problem)
           log(`Shoal cannot see whether the embedded Postgres in ${options.dir} runs: ${message}.`)

@@ -128,7 +128,7 @@ type Features = Pick<Host, 'cgroups' | 'workFolders' | 'network' | 'disks'> & {
   bwrap: Bwrap
 }
 
-/** Why a part does not work as it should; null if it does. */
+/** What each protection does not protect, or why it may fail; null if it has no such problem. */
 type Problems = { network: HostLimitation | null; disk: HostLimitation | null; users: string | null }
 
 function reportOf(features: Features & { bwrapFeatures: BwrapFeatures }, found: Problems): HostReport {

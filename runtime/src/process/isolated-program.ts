@@ -30,7 +30,7 @@ export type IsolatedRun = IsolatedProgram & {
 }
 
 export type ProgramResult = {
-  /** 128 + n for signal n; 127: no such command. */
+  /** The program's exit code: 128 + n for signal n; 127: no such command. */
   exitCode: number
   outOfMemory: boolean
   timedOut: boolean

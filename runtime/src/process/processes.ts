@@ -75,7 +75,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It exited before the signal.
+    // The process exited before the signal.
   }
 }
 

@@ -41,7 +41,7 @@ function recordedUid(uids: Record<string, number>, key: string, range: Range): n
 
 function allocate(file: string, key: string, range: Range): number {
   const uids = readUids(file)
-  // Another process may have allocated it since.
+  // Another process may have allocated a uid for this key since the caller read the file.
   const recorded = recordedUid(uids, key, range)
   if (recorded !== null) return recorded
   const uid = Math.max(range.first - 1, ...Object.values(uids).filter((one) => isIn(range, one))) + 1

@@ -55,8 +55,8 @@ export async function findWorkFolders(
 }
 
 /**
- * Mounts an overlay with its upper layer in `stateDir`, by the same command that is used for programs, and removes it. Returns why that
- * fails; null if it succeeds.
+ * Mounts an overlay with its upper layer in `stateDir`, by the same command that is used for programs, and removes it. Returns why the
+ * mount fails; null if it succeeds.
  */
 async function overlayProblem(stateDir: string): Promise<string | null> {
   const dir = mkdtempSync(join(stateDir, 'overlay-'))

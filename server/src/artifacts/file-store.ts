@@ -27,10 +27,10 @@ export function createFileStore(dir: string): ArtifactStore {
         throw error
       }
       const { sha256, bytes } = result()
-      let isKept = false
+      let isRenamed = false
       const keep = async () => {
-        if (!isKept) await rename(part, pathOf(sha256))
-        isKept = true
+        if (!isRenamed) await rename(part, pathOf(sha256))
+        isRenamed = true
       }
       return { sha256, bytes, keep, discard }
     },

@@ -38,8 +38,8 @@ function webServers({ config }: Examined): string[] {
   const upstreams = chainsOf({ config })
     .all()
     .flatMap(({ upstreams: nodes }) => nodes)
-  const own = upstreams.filter((node) => !isPublicNode(node))
-  const origins = (own.length > 0 ? own : upstreams).map(({ url }) => new URL(url).origin)
+  const operatorNodes = upstreams.filter((node) => !isPublicNode(node))
+  const origins = (operatorNodes.length > 0 ? operatorNodes : upstreams).map(({ url }) => new URL(url).origin)
   return [...new Set(origins)].slice(0, maxSources)
 }
 

@@ -25,13 +25,13 @@ function readLimits(pid: number | 'self'): CheckResult[] {
   const file = `/proc/${pid}/limits`
   if (!existsSync(file)) return [skipped('limits', `${file} does not exist on this system`)]
   const lines = readFileSync(file, 'utf8').split('\n')
-  const owner = pid === 'self' ? 'of this process' : `of process ${pid}`
+  const processText = pid === 'self' ? 'of this process' : `of process ${pid}`
   return limits.map(({ key, name, setting, recommended, required }) => {
     const hardLimit = /\s(\d+|unlimited)\s+(\d+|unlimited)\s/.exec(
       lines.find((line) => line.startsWith(key)) ?? '',
     )?.[2]
     const limit = hardLimit === undefined || hardLimit === 'unlimited' ? Infinity : Number(hardLimit)
-    const finding = `${hardLimit ?? 'unknown'} ${name} (limit ${owner})`
+    const finding = `${hardLimit ?? 'unknown'} ${name} (limit ${processText})`
     const remedy = `Set ${setting}=${recommended} or more in the unit of systemd, or raise the hard limit with ulimit before the start.`
     if (limit < required) return failed('limits', `${finding}; at least ${required} are needed`, remedy)
     return limit < recommended

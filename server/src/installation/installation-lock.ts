@@ -92,7 +92,7 @@ function inUseMessage(config: Config, dir: string, exclusive: boolean): string {
 
 const npmCommands = ['start', 'serve', 'dev', 'demo', 'shoal']
 
-/** Returns the command that the operator ran, without its arguments, which may contain a password. */
+/** Returns the command that the operator ran, without its arguments, because they may contain a password. */
 function commandOf({ environment }: Pick<Config, 'environment'>): string {
   const script = environment['npm_lifecycle_event'] ?? ''
   if (!npmCommands.includes(script)) return `node ${process.argv[1] ?? ''}`

@@ -37,9 +37,9 @@ export async function moveRuntime(config: Config, options: MoveOptions): Promise
   await using cleanup = new AsyncDisposableStack()
   // Postgres is stopped last, and only by a process that can lock the installation itself.
   const sides: Side[] = []
-  let isMoved = false
+  let isMoveComplete = false
   cleanup.defer(async () => {
-    for (const [index, side] of sides.entries()) await side.close(isMoved && index === 0 ? 'stop' : 'as-found')
+    for (const [index, side] of sides.entries()) await side.close(isMoveComplete && index === 0 ? 'stop' : 'as-found')
   })
   if (!keepsRunning(options))
     for (const { dataDir } of new Map([config, targetConfig].map((each) => [each.dataDir, each])).values()) {
@@ -50,7 +50,7 @@ export async function moveRuntime(config: Config, options: MoveOptions): Promise
   const [source, target] = sides
   if (!source || !target) throw new Error('Both sides must be open')
   const result = await move(source, target, options)
-  isMoved = 'moved' in result
+  isMoveComplete = 'moved' in result
   return result
 }
 

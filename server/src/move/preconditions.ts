@@ -7,7 +7,7 @@ import type { Side } from './side.ts'
 const waitMs = 5_000
 const pollMs = 100
 
-/** @throws Error while another process, such as a server, which may run on another host, uses the database */
+/** @throws Error while another process uses the database, such as a server, perhaps on another host */
 export async function requireUnused(
   { database, location }: Pick<Side, 'database' | 'location'>,
   limitMs = waitMs,

@@ -32,7 +32,7 @@ export function createImageDisks(sparesDir: string, containerBytes: number): Dis
         await rename(join(sparesDir, name), image)
         return true
       } catch (error) {
-        // Another container took it.
+        // Another container took this spare.
         if (errorCode(error) !== 'ENOENT') throw error
       }
     }

@@ -95,7 +95,7 @@ export function removeDisk(image: string): void {
       execFileSync('btrfs', ['subvolume', 'delete', image], { env: PLAIN_ENV, stdio: 'ignore' })
       return
     } catch {
-      // It is an ordinary folder.
+      // The disk is an ordinary folder, not a subvolume.
     }
   }
   removeTree(image)

@@ -17,7 +17,7 @@ const TABLE = 'ip shoal-limits'
 
 /**
  * Returns the nftables rules inside a network that limit its connections to other hosts, and replace earlier ones. `limits`: null
- * removes them. They apply after all other rules, so they count only connections that those allow.
+ * removes them. The limits apply after all other rules, so they count only connections that the other rules allow.
  */
 export function limitRules(limits: ConnectionLimits | null): string {
   const removal = `add table ${TABLE}\ndelete table ${TABLE}\n`

@@ -26,7 +26,7 @@ export class HostRules {
   }
 
   /**
-   * Loads the rules, unless this server has already loaded them and `script` still returns the same, and watches them. Returns the
+   * Loads the rules, unless this server has already loaded them and `script` still returns the same text, and watches them. Returns the
    * targets that the rules allow.
    */
   apply(): Promise<Policies> {

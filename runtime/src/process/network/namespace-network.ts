@@ -38,7 +38,7 @@ export class NamespaceNetwork implements Network {
   readonly #opened = new Set<string>()
   readonly #reservedIndexes = new Set<number>()
   readonly #requestedLimits: ConnectionLimits
-  /** Null if the kernel does not support these limits, or until that was checked. */
+  /** The limits in use; null if the kernel does not support the requested ones, and until that is checked. */
   #limits: ConnectionLimits | null = null
 
   private constructor({ stateDir, label, number, targets, watchMs, connections }: NetworkOptions) {

@@ -31,7 +31,7 @@ export async function removeNetworks(stateDir: string, number: number): Promise<
   )
 }
 
-/** Returns a shell script that removes networks. It first removes an interface, and thus its pair, which running programs would otherwise keep. */
+/** Returns a shell script that removes networks. It first removes an interface, and thus its pair, because running programs would otherwise keep the pair. */
 export const removalScript = (namespaces: string[]) =>
   namespaces.map((name) => `ip -n ${name} link del eth0 2>/dev/null || :\nip netns del ${name}`).join('\n')
 

@@ -111,7 +111,7 @@ async function firstLine(child: ChildProcess & { stdout: NodeJS.ReadableStream; 
   return output.out
 }
 
-/** Waits until pasta has connected the network. @throws Error with its message when it ends instead */
+/** Waits until pasta has connected the network. @throws Error with the message of pasta if pasta ends instead */
 async function waitForPasta(file: string, leader: Identity, earlierPid = ''): Promise<void> {
   const isReady = () => !['', earlierPid].includes(textOf(file).trim())
   await waitUntil(() => isReady() || !isRunning(leader), READY_MS, 'pasta did not connect the network in time')
@@ -155,13 +155,13 @@ export async function endNetworkProcesses(file: string, created: NetworkProcesse
   removeFiles(file)
 }
 
-/** Ends the processes of all networks in the directory `dir`, except those for whose id `isKept` returns true, and removes their files. */
-export async function endOthers(dir: string, isKept: (id: string) => boolean): Promise<void> {
+/** Ends the processes of all networks in the directory `dir`, except those for whose id `isInUse` returns true, and removes the files of the ended networks. */
+export async function endOthers(dir: string, isInUse: (id: string) => boolean): Promise<void> {
   const list = () => {
     const all = listProcesses()
-    const isEnded = (id: string | null) => id !== null && !isKept(id)
-    const ended = all.filter(({ pid }) => isEnded(idOf(commandLine(pid), dir)) && !isInSandbox(pid))
-    const pids = new Set(ended.map(({ pid }) => pid))
+    const mustEnd = (id: string | null) => id !== null && !isInUse(id)
+    const toEnd = all.filter(({ pid }) => mustEnd(idOf(commandLine(pid), dir)) && !isInSandbox(pid))
+    const pids = new Set(toEnd.map(({ pid }) => pid))
     return all.filter(({ pid, parent }) => pids.has(pid) || pids.has(parent))
   }
   await waitUntil(
@@ -173,7 +173,7 @@ export async function endOthers(dir: string, isKept: (id: string) => boolean): P
     END_MS,
     'The processes of a network survived SIGKILL',
   )
-  for (const name of readdirSync(dir)) if (!isKept(name.split('.')[0] ?? '')) rmSync(`${dir}/${name}`, { force: true })
+  for (const name of readdirSync(dir)) if (!isInUse(name.split('.')[0] ?? '')) rmSync(`${dir}/${name}`, { force: true })
 }
 
 /** Returns the id of the network to which a process belongs, from its arguments, since other properties of pasta are not readable. */

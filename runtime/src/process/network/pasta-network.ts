@@ -44,7 +44,7 @@ export class PastaNetwork implements Network {
   /** The hashes of the names of networks that this process has opened. */
   readonly #opened = new Set<string>()
   #watch: NodeJS.Timeout | null = null
-  /** Null until this is checked, and if the kernel does not support these limits. */
+  /** The limits in use; null if the kernel does not support the requested ones, and until that is checked. */
   #limits: ConnectionLimits | null = null
 
   private constructor({ stateDir, watchMs = WATCH_MS }: NetworkOptions, policies: Policies) {

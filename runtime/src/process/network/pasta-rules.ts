@@ -12,7 +12,7 @@ export const PASTA_ADDRESS = block.addressOf(INDEX)
 export const PASTA_GATEWAY = block.gateway
 
 /**
- * The host's UDP ports for packets of programs. No services listen on these. They are half of the ports from which the kernel usually
+ * The host's UDP ports for packets of programs. No services listen on them. They are half of the ports from which the kernel usually
  * chooses source ports, since a program may use all of them.
  */
 const UDP_PORTS = '32768-46883'
@@ -36,15 +36,15 @@ for (const range of PRIVATE_RANGES) {
 /** Returns the public IPv4 addresses and ranges of this host, in a fixed order. */
 export function publicAddresses(): string[] {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [])
-  const used = addresses
+  const interfaceAddresses = addresses
     .filter(({ family, address }) => family === 'IPv4' && !privateRanges.check(address))
     .map(({ address }) => address)
-  return [...new Set([...used, ...publicAddressesIn(readFileSync('/proc/net/fib_trie', 'utf8'))])].sort()
+  return [...new Set([...interfaceAddresses, ...publicAddressesIn(readFileSync('/proc/net/fib_trie', 'utf8'))])].sort()
 }
 
 /**
- * Returns the public addresses and ranges that the kernel's routes assign to this host. They include those of interfaces without a
- * link, which `networkInterfaces` omits.
+ * Returns the public addresses and ranges that the kernel's routes assign to this host. These include the addresses of interfaces without
+ * a link, which `networkInterfaces` omits.
  */
 export function publicAddressesIn(routes: string): string[] {
   const found: string[] = []

@@ -10,7 +10,7 @@ const POOL = { start: (198 << 24) | (18 << 16), cidr: '198.18.0.0/15' }
 /** The address of squids on the host's loopback, on hosts with rules for uids instead of separate networks. */
 export const SQUIDS_LOOPBACK_ADDRESS = '127.198.18.1'
 
-/** True if a client's address, as the gateway sees it, is that of a squid's program; also for its IPv4-mapped IPv6 form. */
+/** True if a client's address, as the gateway sees it, is the address of a squid's program, in IPv4 or IPv4-mapped IPv6 form. */
 export const isSquidAddress = (address: string): boolean =>
   /^(::ffff:)?198\.1[89]\./.test(address) || address.replace('::ffff:', '') === SQUIDS_LOOPBACK_ADDRESS
 

@@ -1,9 +1,9 @@
 import type { NetworkUse } from './network.ts'
 
-/** Time before a used spare is replaced, so that its creation does not slow the start of the program that uses it. */
+/** Delay before a used spare is replaced, so that the creation of the new one does not slow the start of the program that uses the old one. */
 const REPLACE_MS = 500
 
-/** One network for each use, created ahead of time, so that the start of a program does not wait for its creation. */
+/** Spare networks: one for each use, created in advance, so that the start of a program does not wait for its creation. */
 export class SpareNetworks<Created> {
   readonly #create: (use: NetworkUse) => Promise<Created>
   readonly #spares = new Map<NetworkUse, Promise<Created | null>>()

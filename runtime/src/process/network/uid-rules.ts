@@ -10,8 +10,8 @@ export const uidTableOf = (number: number) => `${blockOf(number).table}-uids`
 
 /**
  * Returns the nftables rules for all programs of an installation by their uids, which replace earlier ones in one transaction.
- * A uid that is not listed has access to the internet only. A program can open ports, but its replies are dropped, so
- * it cannot accept a connection.
+ * A uid that is not listed has access to the internet only. A program can open ports but not accept a connection,
+ * because its replies are dropped.
  */
 export function uidRules(number: number, users: UidUse[], policies: Policies): string {
   const { first, last } = uidRangeOf(number)

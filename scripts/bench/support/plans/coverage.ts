@@ -8,7 +8,7 @@ import { root } from '../../../root.ts'
 const functionPattern =
   /^(?:export )?(?:(?:async )?function\*? (\w+)|const (\w+)(?:: [^=]+)? = (?:async )?(?:\(|<|\w+ =>))/gm
 
-/** Returns the functions that send SQL, as `path#name`: those at the top level of each store file of the server. */
+/** Returns the functions at the top level of the server's store files, as `path#name`. All functions that send SQL are among them. */
 function storeFunctions(): string[] {
   const files = globSync('server/src/**/{store,*-store}.ts', { cwd: root }).filter(
     (file) => !file.includes('/testing/'),
@@ -19,7 +19,7 @@ function storeFunctions(): string[] {
   })
 }
 
-/** Starts recording which functions with SQL this process calls. */
+/** Starts recording which functions of store files this process calls. */
 export async function startStoreCoverage(): Promise<{ uncalled: () => Promise<string[]> }> {
   const session = new Session()
   session.connect()

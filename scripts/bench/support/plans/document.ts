@@ -6,11 +6,11 @@ const sum = (numbers: number[]) => numbers.reduce((total, number) => total + num
 export const groupOf = ({ caller }: Pick<Judged, 'caller'>): string =>
   caller.startsWith('job ') ? 'jobs' : caller.includes('.') ? `API ${caller.split('.')[0]}` : caller
 
-/** Returns the statements by group, sorted by its name. */
+/** Returns the statements by group, sorted by the name of the group. */
 export const groupsOf = (judged: Judged[]): [group: string, statements: Judged[]][] =>
   [...Map.groupBy(judged, groupOf)].toSorted(([a], [b]) => a.localeCompare(b))
 
-/** Returns what the statements read and answered in total, each executed once. */
+/** Returns the numbers of rows that the statements read, returned and aggregated in total, if each is executed once. */
 export const totalsOf = (statements: Judged[]) => ({
   read: sum(statements.map(({ cost }) => cost.read)),
   returned: sum(statements.map(({ cost }) => cost.returned)),

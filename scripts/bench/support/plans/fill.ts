@@ -129,7 +129,7 @@ const levels = {
   months: { count: 6, every: '1 month' },
 }
 type Level = keyof typeof levels
-/** SQL condition of the versions with metrics: only every tenth, but over a long period, so that most rows of each table are older than those that a statement needs. */
+/** SQL condition of the versions with metrics: only every tenth, but over a long period, so that most rows of each table are older than the rows that a statement needs. */
 const hasMetrics = 'squids.id % 10 = 1'
 
 function bucket(level: Level): string {

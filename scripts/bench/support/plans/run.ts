@@ -120,7 +120,7 @@ const jobsOf = (app: WorkerApp): Job<never>[] => [
   ...certificateJobs(app),
 ]
 
-/** Waits until each caller has executed the same statement twice, and has thus completed a round. Returns those that have not within `maxWaitMs`. */
+/** Waits until each caller has executed the same statement twice, and has thus completed a round. Returns the callers that have not done so within `maxWaitMs`. */
 async function waitForRounds(recorder: PlanRecorder, callers: string[]): Promise<string[]> {
   const deadlineMs = performance.now() + maxWaitMs
   const missing = () => {

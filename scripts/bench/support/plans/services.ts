@@ -15,7 +15,7 @@ import { lastStartMs } from '../../../../server/src/modules/deployments/store.ts
 import { selectActive } from '../../../../server/src/modules/domains/store.ts'
 import { orgCodeOf } from '../../../../server/src/modules/rpc/store.ts'
 
-/** The client id and secret of the provider below. */
+/** The client id and secret of the provider that `startProvider` starts. */
 export const providerSettings = { SHOAL_GITHUB_CLIENT_ID: 'bench', SHOAL_GITHUB_CLIENT_SECRET: 'bench' }
 
 /** Starts a sign-in provider, whose user has the email of a user of the filled database. */
@@ -37,7 +37,7 @@ export async function startProvider() {
   return { external: { github }, [Symbol.asyncDispose]: () => server.stop() }
 }
 
-/** Signs in with the provider, as a browser does. @throws if the server rejects it */
+/** Signs in with the provider, as a browser does. @throws if the server rejects the sign-in */
 export async function signInWithProvider(http: Awaited<ReturnType<typeof createHttpApp>>): Promise<void> {
   const started = await http.inject('/api/v1/oauth/github/url')
   const consent = await fetch(started.json<{ payload: { url: string } }>().payload.url, { redirect: 'manual' })

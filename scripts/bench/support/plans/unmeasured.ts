@@ -192,5 +192,5 @@ const withRoot = (names: string[]): ReadonlySet<string> => new Set(names.map((na
 /** Functions that no run of the bench calls. */
 export const unmeasured = withRoot(Object.values(neverCalled).flat())
 
-/** Functions that a run may or may not call. */
+/** Functions that some runs call and others do not. */
 export const unmeasuredInSomeRuns = withRoot(calledInSomeRuns)

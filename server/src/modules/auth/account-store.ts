@@ -133,8 +133,8 @@ export async function findEmailLink(db: Db, purpose: Purpose, hash: string, now:
 
 /** Deletes a link and all others of the account with the same purpose. Returns false when the link was already used. */
 export async function consumeEmailLink(db: Db, purpose: Purpose, userId: number, hash: string): Promise<boolean> {
-  const used = await db.delete(emailLinks).where(eq(emailLinks.hash, hash)).returning({ hash: emailLinks.hash })
-  if (used.length === 0) return false
+  const deleted = await db.delete(emailLinks).where(eq(emailLinks.hash, hash)).returning({ hash: emailLinks.hash })
+  if (deleted.length === 0) return false
   await db.delete(emailLinks).where(and(eq(emailLinks.userId, userId), eq(emailLinks.purpose, purpose)))
   return true
 }

@@ -89,11 +89,11 @@ export function selectDueRenewalChecks(
   now: Date,
   limit: number,
 ): Promise<CertificateRow[]> {
-  const isKept = or(eq(certificates.isOwn, false), inArray(certificates.name, ownNames))
+  const isInUse = or(eq(certificates.isOwn, false), inArray(certificates.name, ownNames))
   return db
     .select()
     .from(certificates)
-    .where(and(lte(certificates.renewalCheckAt, now), isKept))
+    .where(and(lte(certificates.renewalCheckAt, now), isInUse))
     .orderBy(asc(certificates.renewalCheckAt))
     .limit(limit)
 }

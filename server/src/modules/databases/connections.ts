@@ -156,7 +156,7 @@ function limitingOf(database: Database): Semaphore {
 
 /**
  * Sets the connection limits of the versions on one server. Must not be called in a transaction: callers in this process wait for each other
- * before they open one, because transactions that wait for the lock would use up the pool, which may be that of the server, too.
+ * before they open one, because transactions that wait for the lock would use up the connections of `db`, and `host` may have the same pool.
  */
 export async function limitConnectionsOf(app: Pick<App, 'db' | 'database'>, host: DatabaseHost): Promise<void> {
   // Reads before it acquires the lock, so that a server that does not respond delays no other server.

@@ -121,14 +121,14 @@ async function reconcile(app: App, { name: server, cluster }: DatabaseHost): Pro
   const loginsByOwner = Map.groupBy(roles, (name) => ownerOfLogin(name) ?? '')
   const byVersion = Map.groupBy(await selectOpenLogins(app.db), ({ squidId }) => squidId)
   for (const { squidId, role, database } of await selectAllDatabases(app.db, server)) {
-    const own = byVersion.get(squidId) ?? []
-    const ownNames = new Set(own.map(({ id }) => loginRoleName(role, id)))
+    const logins = byVersion.get(squidId) ?? []
+    const loginNames = new Set(logins.map(({ id }) => loginRoleName(role, id)))
     for (const name of loginsByOwner.get(role) ?? [])
-      if (!ownNames.has(name)) {
+      if (!loginNames.has(name)) {
         await closeLoginRole(cluster, name)
         await dropLoginRole(cluster, database, name)
       }
-    const missing = own.filter(({ id }) => !roles.has(loginRoleName(role, id)))
+    const missing = logins.filter(({ id }) => !roles.has(loginRoleName(role, id)))
     await openRoles(app, squidId, missing)
   }
 }

@@ -58,10 +58,10 @@ export async function chooseServer(
   const usersOf = ({ host }: Candidate) => usersOn(users, host.name)
   const row = await selectSquidDatabase(tx, requested.squidId)
   if (row) {
-    const own = candidates.find(({ host }) => host.name === row.server)
-    if (!own) throw new Error(`The server of the database of squid ${requested.squidId} was not read`)
-    checkConnections({ ...requested, server: row.server }, own.limits, usersOf(own))
-    return own
+    const current = candidates.find(({ host }) => host.name === row.server)
+    if (!current) throw new Error(`The server of the database of squid ${requested.squidId} was not read`)
+    checkConnections({ ...requested, server: row.server }, current.limits, usersOf(current))
+    return current
   }
   const counts = await countByServer(tx)
   const needed = minConnectionsOf({ ...requested, server: '' })

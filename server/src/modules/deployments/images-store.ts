@@ -29,7 +29,7 @@ export async function isImageRecorded(db: Db, image: string): Promise<boolean> {
   return rows.length > 0
 }
 
-/** Keeps the image for rollbacks. A version keeps its newest `maxKept` different images. */
+/** Records the image for rollbacks, and deletes the records of older images: a version keeps its newest `maxKept` different images. */
 export async function keepImage(db: Db, row: KeptImage, maxKept: number): Promise<void> {
   await db.insert(squidImages).values(row).onConflictDoNothing()
   const rows = await db

@@ -13,7 +13,7 @@ import type { StepContext } from './step.ts'
 const hostLostMs = 10_000
 
 /**
- * Gives each processor its own login in the version's database, which is closed before the processor starts on another host.
+ * Gives each processor its own login in the version's database. The login is closed before the processor starts on another host.
  * `composeWith` composes the workload with the connection of a login.
  */
 export async function withOwnLogins(
@@ -27,8 +27,8 @@ export async function withOwnLogins(
   for (const spec of workload.containers) {
     const user = { workload: workload.id, container: spec.name }
     const connection = isProcessor(spec) ? await logins.add(app, tx, squidId, user) : null
-    const own = connection && composeWith(connection).containers.find(({ name }) => name === spec.name)
-    containers.push(own ?? spec)
+    const withLogin = connection && composeWith(connection).containers.find(({ name }) => name === spec.name)
+    containers.push(withLogin ?? spec)
   }
   return { ...workload, containers }
 }

@@ -11,7 +11,7 @@ export const maxConcurrentUploads = 8
 /** The delay that the header `Retry-After` requests. */
 const retryAfterMs = 15_000
 
-/** The id of the first permit of an organization, which is a lock. Ids must be below 2^31; organizations with the same first id share the limit. */
+/** Returns the id of an organization's first permit. A permit is a lock. Ids must be below 2^31; organizations with the same first id share the limit. */
 const firstLockOf = (orgId: number) => (orgId % 2 ** 28) * maxConcurrentUploads
 
 /** The permit of one upload; an organization has `maxConcurrentUploads` permits. */

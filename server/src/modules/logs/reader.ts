@@ -66,15 +66,15 @@ export function createReader(app: ReaderApp): LogReader {
 
 /** Returns a function that lists the databases that have lines, that of the earlier lines first. */
 function createDatabaseList(app: ReaderApp): () => Promise<Db[]> {
-  let isMoved = false
+  let isMoveComplete = false
   return async () => {
     if (!hasSeparateDatabase(app)) return [app.db]
-    if (isMoved) return [app.logsDatabase.db]
+    if (isMoveComplete) return [app.logsDatabase.db]
     const move = await findMove(app.db)
     // Until the worker has prepared the separate database, all lines are in the control plane.
     if (!move) return [app.db]
-    isMoved = move.isMoved
-    return isMoved ? [app.logsDatabase.db] : [app.db, app.logsDatabase.db]
+    isMoveComplete = move.isMoved
+    return isMoveComplete ? [app.logsDatabase.db] : [app.db, app.logsDatabase.db]
   }
 }
 

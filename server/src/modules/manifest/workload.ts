@@ -110,5 +110,5 @@ function resourcesOf(profile: ScaleProfile, isDedicated: boolean): Resources {
 /** Returns the workload with only the containers for which one of the `keep` functions returns true. */
 export const pickContainers = (workload: Workload, ...keep: ((container: ContainerSpec) => boolean)[]): Workload => ({
   ...workload,
-  containers: workload.containers.filter((container) => keep.some((isKept) => isKept(container))),
+  containers: workload.containers.filter((container) => keep.some((matches) => matches(container))),
 })

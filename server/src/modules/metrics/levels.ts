@@ -47,7 +47,7 @@ export function retentionDays(config: Config, level: Exclude<Level, 'months'>): 
 export type RetentionCheck = (level: Level, atMs: number) => boolean
 
 /** Creates a function that checks the retention of the settings at the current time. */
-export const isKept =
+export const createRetentionCheck =
   ({ clock, config }: Pick<App, 'clock' | 'config'>): RetentionCheck =>
   (level, atMs) =>
     level === 'months' || atMs >= Date.parse(dayOf(clock.now().getTime() - days(retentionDays(config, level))))

@@ -4,7 +4,8 @@ import type { RetentionCheck, Level } from './levels.ts'
 import { timeGroupOf } from './range.ts'
 
 const to = Date.parse('2026-03-29T12:00Z')
-const groupOf = (ms: number, isKept: RetentionCheck = () => true) => timeGroupOf({ fromMs: to - ms, toMs: to }, isKept)
+const groupOf = (ms: number, isRetained: RetentionCheck = () => true) =>
+  timeGroupOf({ fromMs: to - ms, toMs: to }, isRetained)
 
 test('the bucket of a chart is a minute, hour, day or month, depending on the length of the range', () => {
   expect([hours(6), hours(6) + 1, days(14), days(15), days(366), days(367)].map((ms) => groupOf(ms))).toEqual([

@@ -37,8 +37,9 @@ const maxRangeOfGroupMs: Record<TimeGroup, number> = {
  * Returns the bucket size of a chart of the range (spec 3, timeGroup): never finer than the data that is
  * still stored for the start of the range, because deleted data would look like a period without requests.
  */
-export function timeGroupOf({ fromMs, toMs }: Range, isKept: RetentionCheck): TimeGroup {
-  const fits = (group: TimeGroup) => toMs - fromMs <= maxRangeOfGroupMs[group] && isKept(levelOfGroup[group], fromMs)
+export function timeGroupOf({ fromMs, toMs }: Range, isRetained: RetentionCheck): TimeGroup {
+  const fits = (group: TimeGroup) =>
+    toMs - fromMs <= maxRangeOfGroupMs[group] && isRetained(levelOfGroup[group], fromMs)
   return timeGroups.find(fits) ?? 'Month'
 }
 

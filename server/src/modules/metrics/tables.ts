@@ -107,7 +107,7 @@ export const sampledCounters = pgTable(
   (t) => [primaryKey({ name: 'sampled_counters_pkey', columns: [t.squidId, t.generation, t.container] })],
 )
 
-/** When the containers were last sampled. The counters have no index on their times, which would be written with every sample. */
+/** When the containers were last sampled. The counters have no index on their times, because every sample would write to it. */
 export const samplerState = pgTable(
   'sampler_state',
   {

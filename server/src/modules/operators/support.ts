@@ -8,7 +8,7 @@ const supportMs = minutes(30)
 
 /**
  * Allows the operator's session to read an organization for 30 minutes, and ends its access to any other organization. `http/support.ts`
- * lists the endpoints that it may call. Returns the entry for the audit log of that organization.
+ * lists the endpoints that it may call. Returns the entry for the audit log of the organization `code`.
  * @throws Refusal 404 for an unknown code
  */
 export async function openSupport(app: App, actor: Actor, code: string): Promise<{ until: Date; entry: AuditEntry }> {
@@ -18,7 +18,7 @@ export async function openSupport(app: App, actor: Actor, code: string): Promise
   return { until, entry: { orgIds: [org.id], subject: org.code, after: { until } } }
 }
 
-/** Ends the session's access before its time. Returns the entry for the audit log of that organization. */
+/** Ends the session's access to an organization early. Returns the entry for the audit log of the organization. */
 export async function closeSupport(app: App, actor: Actor): Promise<AuditEntry> {
   if (actor.sessionId) await operatorAuth.saveSupport(app.db, actor.sessionId, null)
   return actor.support ? { orgIds: [actor.support.orgId], before: { until: actor.support.until } } : {}

@@ -79,8 +79,8 @@ export function orgsHandlers(app: App): Handlers<Contract['orgs']> {
     },
     getQuotas: async ({ org }) => {
       if (!org.isPlayground) return []
-      const used = await quotaUsed(app.db, org.id, 'rpc', app.clock.now())
-      return [{ id: 'rpc', usage: String(used), capacity: String(limits.playgroundRpcRequests) }]
+      const usedRequests = await quotaUsed(app.db, org.id, 'rpc', app.clock.now())
+      return [{ id: 'rpc', usage: String(usedRequests), capacity: String(limits.playgroundRpcRequests) }]
     },
   }
 }

@@ -49,7 +49,7 @@ export const statusReservedSlugs = pgTable(
   (t) => [index('status_held_slugs_org').on(t.orgId), index('status_held_slugs_until').on(t.until)],
 )
 
-/** The tags on a status page. No foreign key to the tag, which may be moved, removed and set again. */
+/** The tags on a status page. No foreign key to the tag, because the tag may be moved, removed and set again. */
 export const statusTags = pgTable(
   'status_tags',
   {

@@ -59,24 +59,24 @@ export function nextBatch<D extends PendingDelivery>(
   pending: D[],
   { jobId, recent, now }: { jobId: string; recent: number; now: Date },
 ): Batch<D> {
-  const own = pending.filter((delivery) => delivery.jobId === jobId)
+  const ownDeliveries = pending.filter((delivery) => delivery.jobId === jobId)
   const due = dueDeliveries(pending, jobId, now)
   const isStorm = type !== 'webhook' && (due.length > stormThreshold || recent > stormThreshold)
-  if (isStorm && due.some((delivery) => own.includes(delivery))) {
+  if (isStorm && due.some((delivery) => ownDeliveries.includes(delivery))) {
     const until = new Date(Math.min(...due.map(({ createdAt }) => createdAt.getTime())) + stormWindowMs)
-    if (until > now) return { send: [], hold: own, until }
-    const hold = own.filter((delivery) => !due.includes(delivery))
+    if (until > now) return { send: [], hold: ownDeliveries, until }
+    const hold = ownDeliveries.filter((delivery) => !due.includes(delivery))
     return { send: due, hold, until: unblockedAt(blockersOf(hold, pending), now) }
   }
-  const hold = own.filter((delivery) => blockersOf([delivery], pending).length > 0)
+  const hold = ownDeliveries.filter((delivery) => blockersOf([delivery], pending).length > 0)
   return {
-    send: own.filter((delivery) => !hold.includes(delivery)),
+    send: ownDeliveries.filter((delivery) => !hold.includes(delivery)),
     hold,
     until: unblockedAt(blockersOf(hold, pending), now),
   }
 }
 
-/** Returns the earlier deliveries of other jobs about the same alerts, which must be sent first. */
+/** Returns the deliveries that must be sent before `blocked`: earlier ones of other jobs about the same alerts. */
 const blockersOf = <D extends PendingDelivery>(blocked: D[], pending: D[]): D[] =>
   pending.filter((earlier) =>
     blocked.some(

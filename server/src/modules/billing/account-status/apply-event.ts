@@ -59,7 +59,7 @@ export async function applyAccountEvent(
 }
 
 /**
- * Returns the email address of the billing details; without one, that of the organization; without both, those of its
+ * Returns the email address of the billing details; without one, the email of the organization; without both, those of its
  * administrators.
  */
 export async function recipientsOf(db: Db, org: OrgRow): Promise<string[]> {

@@ -9,8 +9,8 @@ const ident = escapeIdentifier
 const literal = escapeLiteral
 
 /**
- * The name of the owner role while its database is full. Shoal renames the owner, which then cannot log in, and creates a role
- * with the old name and password, which may only read and free space. The tenant therefore cannot lift the limit, and the owner
+ * The name of the owner role while its database is full. Shoal renames the owner, so that it cannot log in, and creates a role with the
+ * old name and password. The new role may only read and free space. The tenant therefore cannot lift the limit, and the owner
  * of the objects in the database does not change.
  */
 export const ownerWhileFull = (role: string): string => `${role}_own`

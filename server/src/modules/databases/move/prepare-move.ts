@@ -80,15 +80,15 @@ export async function checkCapacity(app: MoveApp, tx: Db, row: SquidDatabaseRow,
   const limits = await capacityOf(app, target)
   await lockConnectionLimits(tx)
   const users = await selectConnectionUsers(tx)
-  const own = users.find(({ squidId }) => squidId === row.squidId)
+  const user = users.find(({ squidId }) => squidId === row.squidId)
   const others = usersOn(users, target.name).filter(({ squidId }) => squidId !== row.squidId)
   const databases = (await countByServer(tx)).get(target.name) ?? 0
-  const otherDatabases = own?.movingTo === target.name ? databases - 1 : databases
+  const otherDatabases = user?.movingTo === target.name ? databases - 1 : databases
   if (target.maxDatabases !== null && otherDatabases >= target.maxDatabases)
     throw new MoveRefused(
       `"${target.name}" has no capacity for another database: its shoal_max_databases is ${target.maxDatabases}.`,
     )
-  if (own) checkConnections({ ...own, server: target.name }, limits, others)
+  if (user) checkConnections({ ...user, server: target.name }, limits, others)
 }
 
 /** Removes what an earlier attempt left on the target, and creates an empty database with the roles of the source. */

@@ -51,7 +51,7 @@ async function copyAndSwitch(context: StepContext, squid: SquidRow, move: Databa
   const { app, journal, engine, signal } = context
   await servers.moves.check(app, squid.id, move.to)
   const old = squid.sealedWorkload ? openWorkload(app.sealer, squid.id, squid.sealedWorkload) : null
-  // The next generation of an interrupted attempt may write to the copy, which is made again.
+  // The next generation of an interrupted attempt may write to the copy, so the copy is made again.
   await removeOtherWorkloads(engine, squid.id, old ? [workloadIdOf(squid.id, squid.generation)] : [])
   await context.saveNotes({ rollout: 'init' })
   await context.inClaimedTransaction((tx) => servers.moves.setTarget(tx, squid.id, move.to))

@@ -28,8 +28,8 @@ export async function deleteStreamsOfDeletedSquids(client: ClientBase, db: Db): 
 }
 
 /**
- * Deletes the lines of versions that a separate database of logs has and the control plane has not created yet, because it was restored
- * from an earlier backup. Otherwise new versions, which may belong to other organizations, would show these lines as theirs. `db` is the
+ * Deletes lines in a separate database of logs whose versions the control plane has not created yet, because the control plane was
+ * restored from an earlier backup. Otherwise new versions, which may belong to other organizations, would show these lines as theirs. `db` is the
  * database of the control plane.
  */
 export async function deleteLinesOfLaterSquids(logs: Pick<Pool, 'query'>, db: Db): Promise<void> {

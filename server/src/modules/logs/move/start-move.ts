@@ -33,8 +33,8 @@ export function startLogsMove(app: MoveApp): LeaderHandle {
 
 async function moveAll(app: MoveApp, target: ClientBase, signal: AbortSignal): Promise<void> {
   const source = await app.database.pool.connect()
-  // After a failure, the connection may be in the middle of a statement.
-  let isBroken = true
+  // Until all lines are moved: after a failure, the connection may be in the middle of a statement and must be closed.
+  let mustClose = true
   try {
     await dropLinesBefore(source, oldestDay(app))
     await deleteStreamsOfDeletedSquids(source, app.db)
@@ -47,8 +47,8 @@ async function moveAll(app: MoveApp, target: ClientBase, signal: AbortSignal): P
     await deleteMoved(source)
     await setMoved(source)
     app.log.info('all logs are in their own database')
-    isBroken = false
+    mustClose = false
   } finally {
-    source.release(isBroken)
+    source.release(mustClose)
   }
 }

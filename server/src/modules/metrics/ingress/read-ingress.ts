@@ -2,7 +2,7 @@ import type { IngressCount, IngressPoint, TimeGroup } from '@shoal/contract'
 import type { App } from '../../../app.ts'
 import { bucketCount, percentile } from './histogram.ts'
 import { selectDailyCounts, selectIngress, type IngressBucket } from './read-ingress-store.ts'
-import { isKept } from '../levels.ts'
+import { createRetentionCheck } from '../levels.ts'
 import { bucketsOf, timeGroupOf, type Range } from '../range.ts'
 
 /** Returns the requests to every version of an organization by day (UTC), without empty days. */
@@ -26,7 +26,7 @@ export async function squidIngress(
   squidId: number,
   range: Range,
 ): Promise<{ timeGroup: TimeGroup; metrics: IngressPoint[] }> {
-  const timeGroup = timeGroupOf(range, isKept(app))
+  const timeGroup = timeGroupOf(range, createRetentionCheck(app))
   const buckets = bucketsOf(range, timeGroup)
   const fromMs = buckets[0]?.getTime() ?? range.fromMs
   const rows = await selectIngress(app.db, squidId, { ...range, fromMs }, timeGroup)

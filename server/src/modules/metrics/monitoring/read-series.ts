@@ -1,6 +1,6 @@
 import type { MonitoringQuery, MonitoringSeries } from '@shoal/contract'
 import type { App } from '../../../app.ts'
-import { isKept } from '../levels.ts'
+import { createRetentionCheck } from '../levels.ts'
 import type { Range } from '../range.ts'
 import { countContainers, selectLabels, selectSeries, type LabelledSquid, type Series } from './series-store.ts'
 import { stepOf, timesOf } from './step.ts'
@@ -25,7 +25,7 @@ export async function readSeries(
 ): Promise<MonitoringSeries[]> {
   const containers = await countContainers(app.db, orgId)
   const maxPerContainer = Math.max(minPoints, Math.floor(totalPointLimit / Math.max(1, containers)))
-  const step = stepOf(range, Math.max(1, Math.min(maxPoints, maxPerContainer)), isKept(app))
+  const step = stepOf(range, Math.max(1, Math.min(maxPoints, maxPerContainer)), createRetentionCheck(app))
   const times = timesOf(range, step.ms)
   const window = { fromMs: times[0] ?? range.fromMs, toMs: range.toMs, step }
   const [series, labels] = await Promise.all([selectSeries(app.db, orgId, query, window), selectLabels(app.db, orgId)])

@@ -52,7 +52,7 @@ export async function scrapeText({ db, clock }: Pick<App, 'db' | 'clock'>, orgId
   gauge('shoal_container_memory_limit_bytes', 'Memory limit.', newest, (s) => s.memoryLimitBytes)
   gauge('shoal_database_used_bytes', 'Size of the database.', newest, (s) => s.diskUsedBytes)
   gauge('shoal_database_limit_bytes', 'Storage limit of the database.', newest, (s) => s.diskTotalBytes)
-  // These have the names that the SDK uses.
+  // The following metrics have the names that the SDK uses.
   gauge('sqd_processor_last_block', 'Last processed block.', newest, (s) => s.lastBlock)
   gauge('sqd_processor_chain_height', 'Height of the chain.', newest, (s) => s.chainHeight)
   gauge('sqd_processor_sync_ratio', 'Share of the chain that is processed.', newest, (s) => s.syncRatio)

@@ -16,8 +16,8 @@ const steps: BucketSize[] = [
 ]
 
 /** Returns the finest step with at most `maxPoints` points whose level still has the data of the whole range. */
-export function stepOf(range: Range, maxPoints: number, isKept: RetentionCheck): BucketSize {
-  const fits = ({ ms, level }: BucketSize) => countBuckets(range, ms) <= maxPoints && isKept(level, range.fromMs)
+export function stepOf(range: Range, maxPoints: number, isRetained: RetentionCheck): BucketSize {
+  const fits = ({ ms, level }: BucketSize) => countBuckets(range, ms) <= maxPoints && isRetained(level, range.fromMs)
   return steps.find(fits) ?? { ms: days(365), level: 'days' }
 }
 

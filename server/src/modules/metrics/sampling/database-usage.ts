@@ -53,12 +53,12 @@ export class DatabaseMeter {
 
   /** Whether Postgres runs on this host: the pid and start time of this connection's process match a local process. */
   async #isLocal(): Promise<boolean> {
-    const own: Backend & { startedMs: number } = await readOwnBackend(this.#cluster)
-    const process = await readProcess(own.pid)
+    const ownBackend: Backend & { startedMs: number } = await readOwnBackend(this.#cluster)
+    const process = await readProcess(ownBackend.pid)
     const bootedSeconds = Number(/^btime (\d+)$/m.exec(await readText('/proc/stat'))?.[1] ?? Number.NaN)
     if (!process || Number.isNaN(bootedSeconds)) return false
     const startedMs = (bootedSeconds + process.startedTicks / ticksPerSecond) * 1000
-    return Math.abs(startedMs - own.startedMs) < 5_000
+    return Math.abs(startedMs - ownBackend.startedMs) < 5_000
   }
 }
 

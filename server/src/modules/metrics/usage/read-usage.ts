@@ -1,7 +1,7 @@
 import type { TimeGroup, UsagePoint } from '@shoal/contract'
 import type { App } from '../../../app.ts'
 import { isApi, isHasura } from '../../containers.ts'
-import { isKept } from '../levels.ts'
+import { createRetentionCheck } from '../levels.ts'
 import { bucketsOf, timeGroupOf, type Range } from '../range.ts'
 import { selectUsage, type UsageBucket } from './usage-store.ts'
 
@@ -11,7 +11,7 @@ export async function squidUsage(
   squidId: number,
   range: Range,
 ): Promise<{ timeGroup: TimeGroup; metrics: UsagePoint[] }> {
-  const timeGroup = timeGroupOf(range, isKept(app))
+  const timeGroup = timeGroupOf(range, createRetentionCheck(app))
   const buckets = bucketsOf(range, timeGroup)
   const fromMs = buckets[0]?.getTime() ?? range.fromMs
   const rows = Map.groupBy(await selectUsage(app.db, squidId, { ...range, fromMs }, timeGroup), (row) => row.atMs)

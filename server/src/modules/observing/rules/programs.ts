@@ -2,7 +2,7 @@ import { hours, minutes } from '../../../clock.ts'
 import { crashReason } from '../progress/processor-status.ts'
 import type { RuleOf } from './rule.ts'
 
-/** So long that two rounds, 15 seconds apart, must find the problem, because containers that start or stop are briefly in other states. */
+/** Long enough that two rounds, 15 seconds apart, must find the problem, because containers that start or stop are briefly in other states. */
 const holdTwoRoundsMs = 10_000
 const outOfMemoryShownMs = hours(24)
 

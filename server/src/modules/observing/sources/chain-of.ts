@@ -8,12 +8,12 @@ const addonVariable = /^RPC_[A-Z0-9_]+_HTTP$/
  * no other variable has such a URL. Null if there is no chain or more than one.
  */
 export function chainOf(environment: Record<string, string>): string | null {
-  const own = new Set<string>()
+  const fromOtherVariables = new Set<string>()
   const fromAddon = new Set<string>()
   for (const [name, value] of Object.entries(environment)) {
     const chain = chainOfRpcUrl(value)
-    if (chain) (addonVariable.test(name) ? fromAddon : own).add(chain)
+    if (chain) (addonVariable.test(name) ? fromAddon : fromOtherVariables).add(chain)
   }
-  const chains = [...(own.size > 0 ? own : fromAddon)]
+  const chains = [...(fromOtherVariables.size > 0 ? fromOtherVariables : fromAddon)]
   return chains.length === 1 ? (chains[0] ?? null) : null
 }

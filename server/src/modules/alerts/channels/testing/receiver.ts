@@ -11,7 +11,7 @@ export type Receiver = {
   port: number
   /** The requests, in the order of arrival. */
   received: ReceivedRequest[]
-  /** Replaces the handler of later requests, which is called after the body was read. The initial handler returns 204. */
+  /** Replaces the handler of later requests. A handler is called after the body was read; the initial one returns 204. */
   onRequest: (handler: (response: ServerResponse, request: IncomingMessage) => void) => void
   close: () => Promise<void>
 }
