@@ -12,6 +12,7 @@ import {
 import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
 import { openClient, type PublicClient } from '../../scripts/public-client.ts'
 import { releaseName } from '../../scripts/release/stage-release.ts'
+import { runningVersion, squidPrograms } from '../support/debian-installation.ts'
 import { deployExample } from '../support/deploy-example.ts'
 import { measureGap } from '../support/response-gap.ts'
 import { repositoryRoot } from '../support/shoal.ts'
@@ -49,12 +50,8 @@ describe.skipIf(missing)('an installation as a systemd service', { timeout: 1_80
     return path
   }
 
-  /** Returns the process ids and start times of the squid's programs. */
-  const squidPrograms = () => debian.run(`ps -eo pid,lstart,args --no-headers | grep '[l]ib/main.js' | sort`)
   const countTransfers = () => totalTransfers(endpoint).catch(() => null)
   const untilSquidResponds = () => until(async () => (await countTransfers()) !== null, 'the squid responds', 240_000)
-  const runningVersion = async () =>
-    (JSON.parse(await debian.run('curl -s http://127.0.0.1:4000/healthz')) as { version?: string }).version
 
   const installFlags = () =>
     `--public-url ${url} --gateway-url ${gatewayUrl}/{org} --set SHOAL_HOST=0.0.0.0 --set SHOAL_NETWORK_ALLOW=${debian.hostAddress}:${new URL(devnet.rpcUrl).port}`
@@ -132,7 +129,7 @@ describe.skipIf(missing)('an installation as a systemd service', { timeout: 1_80
     const transfers = await devnet.chain.countTransfers()
     await until(async () => (await countTransfers()) === transfers, 'GraphQL returns all transfers', 240_000)
 
-    const programs = await squidPrograms()
+    const programs = await squidPrograms(debian)
     expect(programs.split('\n').length).toBeGreaterThan(1)
     const { gapMs, failed } = await measureGap(
       async () => (await countTransfers()) !== null,
@@ -140,26 +137,26 @@ describe.skipIf(missing)('an installation as a systemd service', { timeout: 1_80
     )
     console.log(`systemctl restart: no response of the squid for ${gapMs} ms (${failed} failed requests).`)
     expect(gapMs).toBeLessThan(promisedLimitMs(20_000))
-    expect(await squidPrograms()).toBe(programs)
+    expect(await squidPrograms(debian)).toBe(programs)
     expect(await debian.run('journalctl -u shoal --no-pager | grep -c "server ended" || true')).toBe('0\n')
   })
 
   test('an upgrade makes a backup, runs the new version, and leaves the squid running', async () => {
-    const programs = await squidPrograms()
+    const programs = await squidPrograms(debian)
     const release = await addRelease(versions.second)
     expect(await debian.run(`${release}/bin/shoal upgrade --dry-run`)).toContain('would')
-    expect(await runningVersion()).toBe(versions.first)
+    expect(await runningVersion(debian)).toBe(versions.first)
     const output = await debian.run(`${release}/bin/shoal upgrade`)
     expect(output).toContain(`Version ${versions.second} is ready.`)
-    expect(await runningVersion()).toBe(versions.second)
+    expect(await runningVersion(debian)).toBe(versions.second)
     expect(await debian.run('readlink /opt/shoal/current')).toBe(`/opt/shoal/releases/${versions.second}\n`)
     expect(await debian.run('ls /var/backups/shoal')).toMatch(/^shoal-before-1\.1\.0-\d+\.tar\n$/)
     await untilSquidResponds()
-    expect(await squidPrograms()).toBe(programs)
+    expect(await squidPrograms(debian)).toBe(programs)
   })
 
   test('after an upgrade to a broken release, the old release runs again, with the newer schema', async () => {
-    const programs = await squidPrograms()
+    const programs = await squidPrograms(debian)
     // This release migrates the database, may become ready, and then ends.
     const migration = `echo 'create table added_by_the_broken_release (id int);' > server/migrations/9999_broken.sql`
     const release = await addRelease(
@@ -168,22 +165,22 @@ describe.skipIf(missing)('an installation as a systemd service', { timeout: 1_80
     )
     const failure = debian.run(`${release}/bin/shoal upgrade --timeout 40`)
     await expect(failure).rejects.toThrow(`Version ${versions.second} runs again.`)
-    expect(await runningVersion()).toBe(versions.second)
+    expect(await runningVersion(debian)).toBe(versions.second)
     await untilSquidResponds()
-    expect(await squidPrograms()).toBe(programs)
+    expect(await squidPrograms(debian)).toBe(programs)
   })
 
   test('after an upgrade to a release that runs but never becomes ready, the old release runs again', async () => {
-    const programs = await squidPrograms()
+    const programs = await squidPrograms(debian)
     const release = await addRelease(
       versions.stuck,
       `sed -i '1i await new Promise(() => setInterval(() => {}, 1_000_000))' server/src/main.ts`,
     )
     const failure = debian.run(`${release}/bin/shoal upgrade --timeout 20`)
     await expect(failure).rejects.toThrow(`Version ${versions.second} runs again.`)
-    expect(await runningVersion()).toBe(versions.second)
+    expect(await runningVersion(debian)).toBe(versions.second)
     await untilSquidResponds()
-    expect(await squidPrograms()).toBe(programs)
+    expect(await squidPrograms(debian)).toBe(programs)
   })
 
   test('after a reboot, the service and the squid run again, and the nightly backup works', async () => {
@@ -201,12 +198,12 @@ describe.skipIf(missing)('an installation as a systemd service', { timeout: 1_80
 
   test('uninstall stops the squids and keeps the data, with which a new installation continues', async () => {
     await debian.run('shoal uninstall --dry-run')
-    expect(await runningVersion()).toBe(versions.second)
+    expect(await runningVersion(debian)).toBe(versions.second)
     expect(await debian.run('shoal uninstall')).toContain('kept   /var/lib/shoal-data')
     expect(
       await debian.run('ls -d /opt/shoal /usr/local/bin/shoal /etc/systemd/system/shoal* 2>/dev/null || true'),
     ).toBe('')
-    expect((await squidPrograms().catch(() => '')).trim()).toBe('')
+    expect((await squidPrograms(debian).catch(() => '')).trim()).toBe('')
     expect(await debian.run('pgrep -c postgres || true')).toBe('0\n')
     await debian.run(`/var/releases/${versions.second}/${releaseName(versions.second)}/bin/shoal install`)
     await untilSquidResponds()
@@ -235,6 +232,6 @@ describe.skipIf(missing)('an installation as a systemd service', { timeout: 1_80
       `With --user, the doctor reports: ${problems.map(({ name, finding }) => `${name}: ${finding}`).join('\n')}`,
     )
     expect(await debian.run('shoal uninstall')).toContain('kept   /var/lib/shoal-data')
-    expect((await squidPrograms().catch(() => '')).trim()).toBe('')
+    expect((await squidPrograms(debian).catch(() => '')).trim()).toBe('')
   })
 })

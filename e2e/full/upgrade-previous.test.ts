@@ -7,6 +7,7 @@ import { missingForContainer, startDebianContainer, type DebianContainer } from 
 import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
 import { openClient, type PublicClient } from '../../scripts/public-client.ts'
 import { releaseName } from '../../scripts/release/stage-release.ts'
+import { runningVersion, squidPrograms } from '../support/debian-installation.ts'
 import { deployExample } from '../support/deploy-example.ts'
 import { buildPreviousRelease, commitOfPreviousRelease, previousVersion } from '../support/previous-release.ts'
 import { measureGap } from '../support/response-gap.ts'
@@ -48,17 +49,14 @@ describe.skipIf(missing)('an upgrade from the previous release', { timeout: 1_80
       `sed -i 's/"version": "${version}"/"version": "${broken}"/' package.json server/package.json && ${line}`,
     )
 
-  const squidPrograms = () => debian.run(`ps -eo pid,lstart,args --no-headers | grep '[l]ib/main.js' | sort`)
   const countTransfers = () => totalTransfers(endpoint).catch(() => null)
-  const runningVersion = async () =>
-    (JSON.parse(await debian.run('curl -s http://127.0.0.1:4000/healthz')) as { version?: string }).version
 
   /** Checks that the same programs run, that the squid indexes another transfer, and that the data of the control plane is the same. */
   async function expectKept() {
     await devnet.chain.transfer(1)
     const transfers = await devnet.chain.countTransfers()
     await until(async () => (await countTransfers()) === transfers, 'GraphQL returns the new transfer', 240_000)
-    expect(await squidPrograms()).toBe(programs)
+    expect(await squidPrograms(debian)).toBe(programs)
     expect((await sqd('list')).stdout).toContain('erc20-transfers')
     expect((await sqd('secrets', 'list')).stdout).toContain('RPC_URL')
   }
@@ -81,7 +79,7 @@ describe.skipIf(missing)('an upgrade from the previous release', { timeout: 1_80
       gatewayUrl,
       rpcUrl: devnet.rpcUrl.replace('127.0.0.1', debian.hostAddress),
     })
-    programs = await squidPrograms()
+    programs = await squidPrograms(debian)
   }, 1_800_000)
 
   afterAll(async () => {
@@ -92,7 +90,7 @@ describe.skipIf(missing)('an upgrade from the previous release', { timeout: 1_80
   }, 600_000)
 
   test('the previous release runs, with a squid', async () => {
-    expect(await runningVersion()).toBe(previousVersion)
+    expect(await runningVersion(debian)).toBe(previousVersion)
     await expectKept()
   })
 
@@ -110,7 +108,7 @@ describe.skipIf(missing)('an upgrade from the previous release', { timeout: 1_80
     await expect(debian.run(`${release}/bin/shoal upgrade --timeout 60`)).rejects.toThrow(
       `Version ${previousVersion} runs again.`,
     )
-    expect(await runningVersion()).toBe(previousVersion)
+    expect(await runningVersion(debian)).toBe(previousVersion)
     await expectKept()
   })
 
@@ -123,7 +121,7 @@ describe.skipIf(missing)('an upgrade from the previous release', { timeout: 1_80
     )
     console.log(`Upgrade from ${previousVersion} to ${version}: no response of the squid for ${gapMs} ms.`)
     expect(printed).toContain(`Version ${version} is ready.`)
-    expect(await runningVersion()).toBe(version)
+    expect(await runningVersion(debian)).toBe(version)
     expect(await debian.run(`ls /var/backups/shoal/shoal-before-${version}-[0-9]*.tar`)).toContain(version)
     await expectKept()
   })

@@ -1,12 +1,12 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { startRegistry } from '../../scripts/registry.ts'
 import { makeBareSquid } from '../support/bare-squid.ts'
-import { type ClusterCloud, hasClusterNetwork, relayTo, startClusterCloud } from '../support/cluster-cloud.ts'
+import { type ClusterCloud, hasClusterNetwork, startClusterCloud } from '../support/cluster-cloud.ts'
 import { hasOwnNodes, redirectPulls } from '../support/cluster-nodes.ts'
 import { deploy, waitForDeployment } from '../support/deploy.ts'
 import { applyObjects, hasCluster, kubectl, nodeNames, tryKubectl } from '../support/kubernetes.ts'
+import { startPasswordRegistry } from '../support/private-registry.ts'
 import { until } from '../support/until.ts'
 
 describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)('the log of a deployment on a cluster', () => {
@@ -79,15 +79,10 @@ describe.skipIf(!hasCluster || !hasClusterNetwork || !hasOwnNodes)('the log of a
 
   test('says that the registry refuses the credentials', { timeout: 600_000 }, async () => {
     writeFileSync(join(project, 'changed.txt'), 'credentials')
-    const registry = await startRegistry({
-      htpasswd: 'me:$2y$05$abcdefghijklmnopqrstuubsRD.Ffj/ka0r3BpAjv57rF8oK.y5YW\n',
-    })
-    onTestFinished(() => registry.stop())
-    const relay = await relayTo(Number(registry.host.split(':')[1]))
-    onTestFinished(() => void relay.server.close())
+    const { host } = await startPasswordRegistry()
     const reason =
       /^Waiting for \w+: Its image cannot be pulled, since the registry refuses the credentials of this installation: /m
-    await expectReason('auth', reason, redirectPulls(`${process.env['SHOAL_TEST_HOST_ADDRESS']}:${relay.port}`))
+    await expectReason('auth', reason, redirectPulls(host))
   })
 
   test('says that the namespace of the organization is being deleted', { timeout: 600_000 }, async () => {

@@ -1,5 +1,6 @@
 import { mapConcurrently, Semaphore } from '@shoal/runtime'
 import type { App } from '../../../app.ts'
+import { groupInSlices } from '../../../slices.ts'
 import { selectOrgs, type ContainerRow } from '../observe-store.ts'
 
 /** Maximum number of concurrent probes of all organizations, and of one. */
@@ -79,15 +80,9 @@ export class FairRounds {
       if (this.#orgs.size > maxKnown) this.#orgs = new Map()
       for (const [id, org] of await selectOrgs(this.#app.db, unknown)) this.#orgs.set(id, org)
     }
-    const groups = new Map<number, Program[]>()
-    for (const program of programs) {
-      const org = this.#orgs.get(program[1].squidId)
-      if (org === undefined) continue
-      const group = groups.get(org)
-      if (group) group.push(program)
-      else groups.set(org, [program])
-    }
-    return groups
+    const groups = await groupInSlices(programs, ([, { squidId }]) => this.#orgs.get(squidId))
+    groups.delete(undefined)
+    return groups as Map<number, Program[]>
   }
 
   async #waitFor(probes: Promise<void>[]): Promise<void> {
