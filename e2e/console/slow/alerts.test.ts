@@ -267,7 +267,7 @@ test('viewers see rules and channels, and why they cannot change them; the owner
   await open('/rules', viewer)
   await viewer.getByText(reason).waitFor()
   await expect.poll(() => viewer.getByRole('switch', { name: 'Crash loop' }).isDisabled()).toBe(true)
-  await expect.poll(() => viewer.getByLabel('Stalled, threshold in minutes').isDisabled()).toBe(true)
+  await expect.poll(() => viewer.getByLabel('No progress, threshold in minutes').isDisabled()).toBe(true)
   await open('/channels', viewer)
   const testButton = channel('On-call', viewer).getByRole('button', { name: 'Test On-call' })
   await expect.poll(() => testButton.getAttribute('aria-description')).toBe(reason)
@@ -275,9 +275,9 @@ test('viewers see rules and channels, and why they cannot change them; the owner
   const playground = (await deployer.api.orgs.list({})).find(({ limits }) => limits.playground)?.code ?? ''
   await page.goto(`/monitoring/alerts/rules?organization=${playground}`)
   await page.getByRole('switch', { name: 'No progress' }).click()
-  const stalled = async () =>
+  const noProgress = async () =>
     (await deployer.api.alerts.listRules({ params: { code: playground } })).find(({ kind }) => kind === 'STALLED')
-  await until(async () => (await stalled())?.isEnabled === false, 'the rule of the playground is off')
+  await until(async () => (await noProgress())?.isEnabled === false, 'the rule of the playground is off')
   await page.goto(`/monitoring/alerts/channels?organization=${playground}`)
   await page.getByRole('button', { name: 'Test Email' }).click()
   await channel('Email').getByText('The test was delivered').waitFor()
@@ -310,11 +310,11 @@ test('every tab of the alerts page is accessible in both themes and at every wid
 
 test('alerts of disabled rules and resolved alerts move to the history, and recoveries send notifications', async () => {
   await open('/rules')
-  const stalled = page.getByLabel('Stalled, threshold in minutes')
-  await stalled.fill('0')
+  const threshold = page.getByLabel('No progress, threshold in minutes')
+  await threshold.fill('0')
   await page.getByText('A whole number from 1 to 1,440').waitFor()
-  await stalled.fill('30')
-  await stalled.press('Enter')
+  await threshold.fill('30')
+  await threshold.press('Enter')
   const rules = async () => deployer.api.alerts.listRules({ params: { code } })
   const rule = async (kind: string) => (await rules()).find((candidate) => candidate.kind === kind)
   await until(async () => (await rule('STALLED'))?.threshold === 30, 'the threshold is saved')

@@ -160,16 +160,17 @@ test('long statements are ended on every server', async () => {
   const client = await signIn((await ownerConnection(t.app, id))?.url ?? '')
   await onSecond(`alter role "${await databaseOf(id)}" reset statement_timeout`)
   await t.app.database.pool.query('update squid_databases set statement_ms = 1 where squid_id = $1', [id])
-  const statement = client.query('set statement_timeout = 0').then(() => client.query('select pg_sleep(600)'))
-  const outcome = statement.then(
+  await client.query('set statement_timeout = 0')
+  const outcome = client.query('select pg_sleep(600)').then(
     () => 'finished',
     (error: Error) => error.message,
   )
-  const watch = createStatementWatch(t.app, { graceMs: 0 })
-  let message: string | null = null
-  void outcome.then((value) => (message = value))
-  while (message === null) await watch()
-  expect(message).toContain('canceling statement')
+  const running = `select 1 from pg_stat_activity
+    where query = 'select pg_sleep(600)' and state = 'active' and clock_timestamp() - query_start > interval '10 ms'`
+  await expect.poll(() => onSecond(running)).toHaveLength(1)
+  // A second round would end the session if the cancellation had not arrived yet.
+  await createStatementWatch(t.app, { graceMs: 0 })()
+  expect(await outcome).toContain('canceling statement')
 })
 
 test('the login of a processor is opened and closed on the server of its version', async () => {
