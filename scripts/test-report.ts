@@ -61,8 +61,8 @@ function summarize(message = ''): string {
 
 const relativeLocation = (line: string) => line.trim().replace('file://', '').replace(`${root}/`, '')
 
-/** Returns one line for each suite that recorded its hosts: `<suite>: <features>; <features of the next host>`. */
-export function hostLines(file: string): string[] {
+/** Returns one line for each suite that recorded how its hosts isolate squids: `<suite>: <features>; <features of the next host>`. */
+export function isolationLines(file: string): string[] {
   if (!existsSync(file)) return []
   const suites = new Map<string, Set<string>>()
   for (const line of readFileSync(file, 'utf8').split('\n').filter(Boolean)) {

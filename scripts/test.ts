@@ -13,7 +13,7 @@ import { root } from './root.ts'
 import { ensurePebble } from './pebble.ts'
 import { ensureS3Server } from './s3-server.ts'
 import { createTestData } from './test-data.ts'
-import { hostLines, readReport } from './test-report.ts'
+import { isolationLines, readReport } from './test-report.ts'
 import { installTestSquid } from './test-squid.ts'
 import {
   clusterS3Suites,
@@ -41,7 +41,7 @@ const shownFailures = 30
 const toolchain = join(folder, 'toolchain')
 const squid = join(folder, 'squid')
 const data = join(folder, 'data')
-const hosts = join(folder, 'hosts')
+const isolation = join(folder, 'isolation')
 const times = join(folder, 'times')
 
 function fail(message: string): void {
@@ -61,7 +61,7 @@ async function runTests(args: string[], extraEnv: Record<string, string> = {}): 
     SHOAL_TEST_TOOLCHAIN: toolchain,
     SHOAL_TEST_SQUID: squid,
     SHOAL_TEST_DATA: data,
-    SHOAL_TEST_HOSTS: hosts,
+    SHOAL_TEST_ISOLATION: isolation,
     SHOAL_TEST_TIMES: times,
     ...(memoryFolder ? { SHOAL_TEST_MEMORY: memoryFolder } : {}),
     ...extraEnv,
@@ -86,8 +86,8 @@ function countTests(reportFile: string, args: string[]): void {
   }
 }
 
-function reportHosts(): void {
-  const lines = hostLines(hosts)
+function reportIsolation(): void {
+  const lines = isolationLines(isolation)
   for (const line of lines) console.log(`Ran with: ${line}`)
   if (process.getuid?.() !== 0 || !lines.some((line) => line.includes('bubblewrap is missing'))) return
   fail('Tests of the sandbox ran without a sandbox. Root can install it: apt-get install bubblewrap')
@@ -169,7 +169,7 @@ async function main(args: string[]): Promise<void> {
   const extraArgs = await prepareFor(splitArguments(args).paths)
   if (isUnfiltered) await check()
   await runTests([...(isUnfiltered ? quickTests : args), ...extraArgs], kinds ? { SHOAL_TEST_KINDS: kinds } : {})
-  reportHosts()
+  reportIsolation()
   for (const line of timeTable(readTimes(times))) console.log(line)
   await failOnLeftovers()
 }

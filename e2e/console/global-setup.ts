@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { startIdleNode } from '../support/idle-node.ts'
-import { startShoal, type ShoalAddress } from '../support/shoal.ts'
+import { startShoal, type ShoalConnection } from '../support/shoal.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The address of the Shoal that all test files of the console share. Each file has its own organizations and users. */
-    consoleShoal: ShoalAddress
+    /** The connection to the Shoal that all test files of the console share. Each file has its own organizations and users. */
+    consoleShoal: ShoalConnection
   }
 }
 

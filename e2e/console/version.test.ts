@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accessibilityFlaws, saveScreenshot, openBrowser, axeFlaws, switchTheme } from '../support/browser.ts'
 import { consoleShoal } from '../support/console-shoal.ts'
 import { waitForDeployment } from '../support/deploy.ts'
-import { clipboard, press, waitForText } from '../support/page.ts'
+import { clipboard, clickButton, waitForText } from '../support/page.ts'
 import { signInAs } from '../support/people.ts'
 import {
   requestSimulatedDeploy,
@@ -87,7 +87,7 @@ const confirm = (name: string) => page.getByRole('alertdialog').getByRole('butto
 /** Matches the start of the text, because the text of a disabled item also contains the reason. */
 const menuItem = (name: string) => page.getByRole('menuitem', { name: new RegExp(`^${name}`) })
 async function openActions(reference: string) {
-  await press(page, `Actions for ${reference}`)
+  await clickButton(page, `Actions for ${reference}`)
   await page.getByRole('menu').waitFor()
 }
 const row = (text: string, target = page) => target.getByRole('row').filter({ hasText: text })
@@ -95,12 +95,12 @@ const row = (text: string, target = page) => target.getByRole('row').filter({ ha
 test('the header and the General tab describe the version and list its URLs', async () => {
   await open('erc20-transfers@v1')
   await page.getByRole('heading', { name: /^erc20-transfers@v1/ }).waitFor()
-  await press(page, 'Copy reference')
+  await clickButton(page, 'Copy reference')
   await expect.poll(() => clipboard(page)).toBe('erc20-transfers@v1')
-  await press(page, 'Copy endpoint')
+  await clickButton(page, 'Copy endpoint')
   await expect.poll(() => clipboard(page)).toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers:production/api/graphql`)
   await waitForText(page, 'Tag URLs')
-  await press(page, 'Copy URL of production')
+  await clickButton(page, 'Copy URL of production')
   await expect.poll(() => clipboard(page)).toBe(`${shoal.gatewayUrl}/${code}/erc20-transfers:production/api/graphql`)
   await waitForText(page, /^Immutable: it always points at this slot/)
   await waitForText(page, 'ERC-20 transfers with balances by holder')
@@ -147,12 +147,12 @@ test('the card for database access shows the password only on request, and can a
   const panel = page.locator('section').filter({ hasText: 'Connection' })
   await panel.getByText(/^PGPASSWORD=•+ psql -h/).waitFor()
   expect(await page.content()).not.toContain(password)
-  await press(page, 'Copy PSQL')
+  await clickButton(page, 'Copy PSQL')
   await expect.poll(() => clipboard(page)).toContain(`PGPASSWORD=${password} psql`)
   await page.getByRole('tab', { name: 'JDBC' }).click()
   await panel.getByText(/^jdbc:postgresql:.*password=•+$/).waitFor()
   await page.getByRole('tab', { name: 'URI' }).click()
-  await press(page, 'Show password')
+  await clickButton(page, 'Show password')
   await panel.getByText(connection?.uri ?? '').waitFor()
   await waitForText(page, /\d+ of [\d,]+ MB|not measured yet/)
 
@@ -172,7 +172,7 @@ test('files are highlighted, and can be searched and copied', async () => {
   await expect.poll(() => page.evaluate<number>("CSS.highlights.get('code-match').size")).toBe(3)
   await page.getByLabel('Search squid.yaml').fill('nowhere')
   await waitForText(page, 'No matches')
-  await press(page, 'Copy squid.yaml')
+  await clickButton(page, 'Copy squid.yaml')
   await expect.poll(() => clipboard(page)).toContain('manifest_version: subsquid.io/v0.1')
   await tab('Package.json').click()
   await page.locator('.hljs-string').filter({ hasText: 'erc20-transfers' }).waitFor()
@@ -180,7 +180,7 @@ test('files are highlighted, and can be searched and copied', async () => {
 
 test('tags are added, moved from another version after a confirmation, and removed', async () => {
   await open('erc20-transfers@v1')
-  await press(page, 'Add tag')
+  await clickButton(page, 'Add tag')
   await page.getByRole('textbox', { name: 'Tag' }).fill('No Tag')
   await page.getByRole('dialog').getByRole('button', { name: 'Add tag' }).click()
   await waitForText(page, 'Only lowercase alphanumeric symbols and hyphens are allowed')
@@ -190,7 +190,7 @@ test('tags are added, moved from another version after a confirmation, and remov
   await page.getByRole('button', { name: 'Tag fresh' }).waitFor()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 
-  await press(page, 'Add tag')
+  await clickButton(page, 'Add tag')
   await page.getByRole('button', { name: 'old', exact: true }).click()
   await waitForText(page, 'It is on erc20-transfers@v2 and will move from there.')
   await page.getByRole('dialog').getByRole('button', { name: 'Add tag' }).click()
@@ -199,7 +199,7 @@ test('tags are added, moved from another version after a confirmation, and remov
   await page.getByRole('button', { name: 'Tag old' }).waitFor()
   expect((await squid('erc20-transfers@v2')).tags).toEqual([])
 
-  await press(page, 'Tag fresh')
+  await clickButton(page, 'Tag fresh')
   expect(await axeFlaws(page)).toEqual([])
   await menuItem('Remove tag').click()
   await confirm('Remove tag')
@@ -237,7 +237,7 @@ test('the page shows a running deployment live, and a failed one at the top', as
   await log.locator('.text-bad').getByText(error).waitFor()
   await log.getByText(/npm run build ended with exit code 2.$/).waitFor()
   await expect.poll(() => log.getByText('TS2322').count()).toBe(1)
-  await press(page, 'First error')
+  await clickButton(page, 'First error')
   await waitForText(page, 'ERROR')
   await steps.getByRole('listitem').filter({ hasText: 'Building, failed' }).waitFor()
   await expect
@@ -308,7 +308,7 @@ test('the page renders and copies a long log in full', async () => {
   const log = page.getByRole('region', { name: 'Log lines' })
   await log.getByText('line 0 of the build', { exact: true }).waitFor()
   await expect.poll(() => log.getByText(/line \d+ of the build/).count()).toBe(3000)
-  await press(page, 'Copy log')
+  await clickButton(page, 'Copy log')
   expect((await clipboard(page)).split('\n').filter((line) => line.startsWith('line '))).toEqual(longLog)
 })
 
@@ -353,7 +353,7 @@ test('a hibernated version shows a notice, disables the tabs that need running p
   await open('erc20-transfers@v2', '/db')
   await waitForText(page, 'Not available now')
   await tab('General').click()
-  await press(page, 'Restart')
+  await clickButton(page, 'Restart')
   await waitForText(page, 'Restarting')
   await expect.poll(() => tab('Details').getAttribute('aria-disabled')).toBeNull()
 })

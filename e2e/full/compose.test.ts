@@ -3,7 +3,7 @@ import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { missingForContainer } from '../../scripts/debian/container.ts'
+import { missingForDebianContainer } from '../../scripts/debian/container.ts'
 import { missingForDocker, startDocker, type Docker } from '../../scripts/debian/docker.ts'
 import { ensureFiles } from '../../scripts/debian/files.ts'
 import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
@@ -14,7 +14,7 @@ import { repositoryRoot } from '../support/shoal.ts'
 import { totalTransfers } from '../support/squid.ts'
 import { until } from '../support/until.ts'
 
-const missing = missingForContainer() ?? missingForDocker()
+const missing = missingForDebianContainer() ?? missingForDocker()
 if (missing) console.log(`The test of compose.yaml is skipped. ${missing}`)
 
 /** The Containerfile of an image with Debian's Postgres. Its entrypoint `start` accepts the variables of the official image, which this machine may not be able to download. */
@@ -88,7 +88,7 @@ describe.skipIf(missing)('deploy/compose.yaml', { timeout: 900_000 }, () => {
     sqd = await openClient()
     docker = await startDocker()
     const chainPort = Number(new URL(devnet.rpcUrl).port)
-    await docker.forward(chainPort)
+    await docker.exposeHostPort(chainPort)
     settings = {
       POSTGRES_IMAGE: 'shoal-test/postgres',
       SHOAL_BIND: '0.0.0.0',
@@ -152,7 +152,7 @@ describe.skipIf(missing)('deploy/compose.yaml', { timeout: 900_000 }, () => {
     expect((await fetch(`${settings['SHOAL_PUBLIC_URL']}/api/v1/user`, { headers })).status).toBe(200)
   })
 
-  test('the log names the parts of the sandbox in use, and the log and the doctor report that cgroups are missing', () => {
+  test('the log names the protections in use; the log and "shoal doctor" report that cgroups are missing', () => {
     const log = compose('logs', '--no-color', 'shoal')
     console.log(/Squids run with[^"\n]*/.exec(log)?.[0])
     expect(log).toContain('sandbox bubblewrap')

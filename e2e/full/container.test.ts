@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { missingForContainer } from '../../scripts/debian/container.ts'
+import { missingForDebianContainer } from '../../scripts/debian/container.ts'
 import { createRuncContainer, missingForRunc, type RuncContainer } from '../../scripts/debian/runc.ts'
 import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
 import { startExternalPostgres, type ExternalPostgres } from '../../scripts/external-postgres.ts'
@@ -13,12 +13,14 @@ import { repositoryRoot } from '../support/shoal.ts'
 import { totalTransfers } from '../support/squid.ts'
 import { until } from '../support/until.ts'
 
-const missing = missingForContainer() ?? missingForRunc()
+// runc starts the image in files that mmdebstrap makes for Debian containers.
+const missing = missingForDebianContainer() ?? missingForRunc()
 if (missing) console.log(`The test of the image with runc is skipped. ${missing}`)
 
 /** Runs the image of deploy/Containerfile without Docker, with the privileges that deploy/compose.yaml gives. */
 describe.skipIf(missing)('the image of Shoal, started by runc', { timeout: 900_000 }, () => {
-  const folder = mkdtempSync(join(tmpdir(), 'shoal-runc-'))
+  /** The build context of deploy/Containerfile, with the release in `dist`. */
+  const buildContext = mkdtempSync(join(tmpdir(), 'shoal-runc-'))
   let container: RuncContainer
   let devnet: Devnet
   let postgres: ExternalPostgres
@@ -39,17 +41,17 @@ describe.skipIf(missing)('the image of Shoal, started by runc', { timeout: 900_0
   }
 
   beforeAll(async () => {
-    execFileSync(process.execPath, ['scripts/release.ts', '--to', join(folder, 'dist')], { cwd: repositoryRoot })
+    execFileSync(process.execPath, ['scripts/release.ts', '--to', join(buildContext, 'dist')], { cwd: repositoryRoot })
     ;[devnet, sqd, postgres] = await Promise.all([
       startDevnet({ transfers: 5, isStreaming: false }),
       openClient(),
       startExternalPostgres({ max_connections: '300' }),
     ])
-    container = createRuncContainer(folder)
+    container = createRuncContainer(buildContext)
     const database = new URL(postgres.url('shoal'))
     const chainPort = Number(new URL(devnet.rpcUrl).port)
-    await container.forward(Number(database.port))
-    await container.forward(chainPort)
+    await container.exposeHostPort(Number(database.port))
+    await container.exposeHostPort(chainPort)
     database.hostname = container.hostAddress
     url = `http://${container.address}:4000`
     settings = {
@@ -65,10 +67,10 @@ describe.skipIf(missing)('the image of Shoal, started by runc', { timeout: 900_0
     await container?.remove()
     await postgres?.stop()
     await devnet?.stop()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(buildContext, { recursive: true, force: true })
   }, 300_000)
 
-  test('the log names the parts of the sandbox in use, and the log and the doctor report which protections are unavailable in the container', async () => {
+  test('the log names the protections in use; the log and "shoal doctor" report those that the container lacks', async () => {
     await start()
     const log = container.log()
     console.log(/Squids run with[^"\n]*/.exec(log)?.[0])

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { mayRaiseLimits, missingForContainer } from '../../scripts/debian/container.ts'
+import { mayRaiseLimits, missingForDebianContainer } from '../../scripts/debian/container.ts'
 import { authorities, npmRegistry } from '../../scripts/debian/files.ts'
 import { hasPebble, startPebble, type Pebble } from '../../scripts/pebble.ts'
 import { type CheckResult, doctorReport, type Fault, faults, hostFaults, worsened } from '../support/doctor-faults.ts'
@@ -9,7 +9,8 @@ import { blocksOf, startInstallContainer, type InstallContainer } from '../suppo
 import { promisedLimitMs } from '../support/tier.ts'
 import { until } from '../support/until.ts'
 
-const missing = missingForContainer() ?? (hasPebble() ? null : 'Pebble, an ACME authority, cannot be built without Go.')
+const missing =
+  missingForDebianContainer() ?? (hasPebble() ? null : 'Pebble, an ACME authority, cannot be built without Go.')
 if (missing) console.log(`The tests of a new server with SHOAL_TLS=acme are skipped. ${missing}`)
 
 /** The file in the container with all authorities that its programs trust. */
@@ -26,7 +27,7 @@ describe.skipIf(missing)('a new server with SHOAL_TLS=acme', { timeout: 1_800_00
     const { debian, chain, mailUrl } = container
     pebble = await startPebble({ address: debian.address })
     const directory = new URL(pebble.settings.SHOAL_ACME_DIRECTORY_URL)
-    await debian.forward(Number(directory.port))
+    await debian.exposeHostPort(Number(directory.port))
     // The certificate of Pebble's own API contains the name `pebble`.
     directory.hostname = 'pebble'
     await debian.run(`echo "${debian.hostAddress} pebble" >> /etc/hosts; mkdir -p /etc/shoal`)

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { mayRaiseLimits, missingForContainer } from '../../scripts/debian/container.ts'
+import { mayRaiseLimits, missingForDebianContainer } from '../../scripts/debian/container.ts'
 import { blocksOf, startInstallContainer, type Block, type InstallContainer } from '../support/install-pages.ts'
 
-const missing = missingForContainer()
+const missing = missingForDebianContainer()
 if (missing) console.log(`The tests of the pages about installing are skipped. ${missing}`)
 
 /** The test of each block without a kind (the text after `sh`), by the block's first command. These blocks are for a developer's machine. */

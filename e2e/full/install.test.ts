@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   mayRaiseLimits,
-  missingForContainer,
+  missingForDebianContainer,
   startDebianContainer,
   type DebianContainer,
 } from '../../scripts/debian/container.ts'
@@ -20,7 +20,7 @@ import { totalTransfers } from '../support/squid.ts'
 import { promisedLimitMs } from '../support/tier.ts'
 import { until } from '../support/until.ts'
 
-const missing = missingForContainer()
+const missing = missingForDebianContainer()
 if (missing) console.log(`The installation tests are skipped. ${missing}`)
 
 const versions = { first: '1.0.0', second: '1.1.0', broken: '1.2.0', stuck: '1.3.0' }
@@ -79,7 +79,7 @@ describe.skipIf(missing)('an installation as a systemd service', { timeout: 1_80
     devnet = await startDevnet({ transfers: 5, isStreaming: false })
     sqd = await openClient()
     debian = await startDebianContainer()
-    await debian.forward(Number(new URL(devnet.rpcUrl).port))
+    await debian.exposeHostPort(Number(new URL(devnet.rpcUrl).port))
     ;[url, gatewayUrl] = [`http://${debian.address}:4000`, `http://${debian.address}:4001`]
     cpSync(join(folder, 'dist', `${releaseName(versions.first)}.tar.gz`), join(debian.folder, 'var/release.tar.gz'))
   }, 900_000)

@@ -151,7 +151,7 @@ test('a version that attacks all resources can be deleted, and leaves nothing be
   const existing = await readExisting()
   for (const [kind, names] of Object.entries({ ...existing, logins: await loginsOfSquids() }))
     expect([kind, names.length > 0]).toEqual([kind, true])
-  const host = shoal.hostSummary()
+  const host = shoal.isolationSummary()
   expect(cgroups.length > 0).toBe(host.includes('limits by cgroups'))
   expect(networks.length > 0).toBe(host.includes('a network for each version'))
   const { id } = await org.api.squids.delete({ params })

@@ -3,7 +3,11 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { missingForContainer, startDebianContainer, type DebianContainer } from '../../scripts/debian/container.ts'
+import {
+  missingForDebianContainer,
+  startDebianContainer,
+  type DebianContainer,
+} from '../../scripts/debian/container.ts'
 import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
 import { openClient, type PublicClient } from '../../scripts/public-client.ts'
 import { releaseName } from '../../scripts/release/stage-release.ts'
@@ -16,7 +20,7 @@ import { totalTransfers } from '../support/squid.ts'
 import { until } from '../support/until.ts'
 
 const commit = commitOfPreviousRelease()
-const missing = missingForContainer() ?? (commit === null ? 'Git has no commit of the previous release.' : null)
+const missing = missingForDebianContainer() ?? (commit === null ? 'Git has no commit of the previous release.' : null)
 if (missing) console.log(`The tests of an upgrade from the previous release are skipped. ${missing}`)
 
 const { version } = JSON.parse(readFileSync(join(repositoryRoot, 'package.json'), 'utf8')) as { version: string }
@@ -68,7 +72,7 @@ describe.skipIf(missing)('an upgrade from the previous release', { timeout: 1_80
     devnet = await startDevnet({ transfers: 5, isStreaming: false })
     sqd = await openClient()
     debian = await startDebianContainer()
-    await debian.forward(Number(new URL(devnet.rpcUrl).port))
+    await debian.exposeHostPort(Number(new URL(devnet.rpcUrl).port))
     const release = await addRelease(previous, previousVersion)
     const [url, gatewayUrl] = [`http://${debian.address}:4000`, `http://${debian.address}:4001`]
     const flags = `--public-url ${url} --gateway-url ${gatewayUrl}/{org} --set SHOAL_HOST=0.0.0.0 --set SHOAL_NETWORK_ALLOW=${debian.hostAddress}:${new URL(devnet.rpcUrl).port}`

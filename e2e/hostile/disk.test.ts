@@ -74,7 +74,7 @@ describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
       SHOAL_CONTAINER_DISK_MB: String(containerMiB),
       SHOAL_BUILD_DISK_MB: String(buildMiB),
     })
-    expect(shoal.hostSummary()).toContain('disk space by disk images')
+    expect(shoal.isolationSummary()).toContain('disk space by disk images')
     expect((await deploySquid('neighbours', {})).failureReason).toBeNull()
     expect((await deploySquid('attackers', { 'processor.js': fillingProcessor })).failureReason).toBeNull()
   })

@@ -102,9 +102,10 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isS
 
   const skipUnsupported = (skip: (condition: boolean, reason: string) => void) => {
     const hasSandbox =
-      shoal.hostSummary().startsWith('sandbox bubblewrap') && shoal.hostSummary().includes('a network for each version')
+      shoal.isolationSummary().startsWith('sandbox bubblewrap') &&
+      shoal.isolationSummary().includes('a network for each version')
     // Root can install a missing sandbox. So the tests are skipped only without root; as root, they fail.
-    skip(!isRoot && (!isSandboxed || !hasSandbox), shoal.hostSummary())
+    skip(!isRoot && (!isSandboxed || !hasSandbox), shoal.isolationSummary())
   }
 
   test('gains no privileges and changes nothing outside its folders', async ({ skip }) => {
@@ -155,7 +156,8 @@ describe.each(kinds)('a hostile squid on a machine with $name', ({ settings, isS
       'opens files without limit': 'EMFILE true',
       ...(isSandboxed ? { 'fills /tmp': 'refused' } : {}),
     })
-    if (!shoal.hostSummary().includes('limits by cgroups')) return skip(true, 'cgroups cannot be created on this host')
+    if (!shoal.isolationSummary().includes('limits by cgroups'))
+      return skip(true, 'cgroups cannot be created on this host')
     const { 'forks without limit': forks } = await attack('attackers', ['forks without limit'])
     expect(forks).toBe('refused after less than 512')
     const { 'exhausts memory': memory } = await attack('attackers', ['exhausts memory'])

@@ -118,7 +118,7 @@ describe.each(testedKinds)('a hostile squid with $name', ({ setting, isClosed, i
 
   const outbox = () => `127.0.0.1:${ports.api}/outbox`
   const skipWithoutNetworks = (skip: (condition: boolean, reason: string) => void) =>
-    skip(isClosed && !shoal.hostSummary().includes('for each version,') && !isRoot, shoal.hostSummary())
+    skip(isClosed && !shoal.isolationSummary().includes('for each version,') && !isRoot, shoal.isolationSummary())
 
   const reachability = (found: ProbeResults) =>
     Object.fromEntries(Object.entries(found).map(([target, text]) => [target, text !== null]))

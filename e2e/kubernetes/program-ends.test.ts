@@ -36,27 +36,27 @@ describe.skipIf(!isPossible)('programs in pods', () => {
     }
   }, 600_000)
 
-  const program = (name: string, command: string[], ends: string) =>
+  const program = (name: string, command: string[], ending: string) =>
     container(name, {
       command,
-      env: { ENDS: ends },
+      env: { ENDING: ending },
       resources: { cpuCores: 1, memoryBytes: 256 * MIB },
       stopGraceMs: 1000,
     })
 
-  const wrappersOf = (ends: string) =>
-    (Object.keys(WRAPPERS) as Wrapper[]).filter((name) => isTested(name, ends, isFull))
+  const wrappersOf = (ending: string) =>
+    (Object.keys(WRAPPERS) as Wrapper[]).filter((name) => isTested(name, ending, isFull))
 
   test.each(ENDINGS)(
-    'the end of a program that ends by $ends is reported, regardless of the command that started the program',
+    'the ending "$ending" of a program is reported, regardless of the command that started the program',
     { timeout: 300_000 },
-    async ({ ends, expected }) => {
+    async ({ ending, expected }) => {
       const { runtime, until } = await openDriver()
-      const wrappers = wrappersOf(ends)
+      const wrappers = wrappersOf(ending)
       const nameOf = (wrapper: Wrapper) => `processor-${Object.keys(WRAPPERS).indexOf(wrapper)}`
       await runtime.apply(
         workload(
-          wrappers.map((wrapper) => program(nameOf(wrapper), WRAPPERS[wrapper], ends)),
+          wrappers.map((wrapper) => program(nameOf(wrapper), WRAPPERS[wrapper], ending)),
           { image },
         ),
       )
@@ -68,7 +68,7 @@ describe.skipIf(!isPossible)('programs in pods', () => {
   )
 
   test(
-    'a program that ran out of memory is started again, although its shell ended with 0',
+    'a container whose program ran out of memory is started again, although the shell that started the program exited with 0',
     { timeout: 300_000 },
     async () => {
       const { runtime, until, observe } = await openDriver()
@@ -82,17 +82,18 @@ describe.skipIf(!isPossible)('programs in pods', () => {
     },
   )
 
-  test('a program continues after an out-of-memory kill of its child; the kill does not change how the end of the program is reported', async () => {
+  test('an out-of-memory kill of one process does not end the other processes of the program, or change how its end is reported', async () => {
     const { runtime, until } = await openDriver()
-    // The kernel kills the child first. The program ends with 0 five seconds after the kill.
+    // The program is `sh`. The kernel kills the child of `node`, but not `node` ($!). Five seconds later, `sh` ends `node` and exits with 0.
     const command = [
       'sh',
       '-c',
-      "ENDS='child out of memory' node main.cjs & sleep 1; until kill -0 $! && grep -q 'oom_kill [1-9]' /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null; do sleep 1; done; sleep 5; kill $!; exit 0",
+      "ENDING='child out of memory' node main.cjs & sleep 1; until kill -0 $! && grep -q 'oom_kill [1-9]' /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null; do sleep 1; done; sleep 5; kill $!; exit 0",
     ]
     await runtime.apply(
       workload(
         [
+          // Kubernetes replaces $$ in a command with $. So does `replaceAll`, but not in the result of a function.
           program(
             'processor',
             command.map((word) => word.replaceAll('$', () => '$$')),

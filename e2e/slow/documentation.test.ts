@@ -11,29 +11,31 @@ import { totalTransfers } from '../support/squid.ts'
 import { startTestCloud, type TestCloud } from '../support/test-cloud.ts'
 import { until } from '../support/until.ts'
 
-/** If a block contains the command, its output must match the pattern, which shows that the command did what the page says. */
+/** If a block contains the text, its output must match the pattern, which shows that its command did what the page says. */
 const expectations = [
-  { command: 'sqd whoami', expected: /admin@acme-labs\.dev/ },
-  { command: '"query"', expected: /"transfers":\s*\[\s*\{/ },
-  { command: 'sqd list -n', expected: /erc20-transfers[\s\S]*prod/ },
-  { command: 'sqd secrets list', expected: /START_BLOCK/ },
-  { command: 'sqd view -n', expected: /"slot":\s*"v1"/ },
-  { command: 'sqd view -r', expected: /erc20-transfers/ },
-  { command: 'sqd logs -n erc20-transfers -s v1 --since', expected: /processor/ },
-  { command: '/v1/orgs -H', expected: /"code":\s*"acme-labs"/ },
+  { contained: 'sqd whoami', expected: /admin@acme-labs\.dev/ },
+  { contained: '"query"', expected: /"transfers":\s*\[\s*\{/ },
+  { contained: 'sqd list -n', expected: /erc20-transfers[\s\S]*prod/ },
+  { contained: 'sqd secrets list', expected: /START_BLOCK/ },
+  { contained: 'sqd view -n', expected: /"slot":\s*"v1"/ },
+  { contained: 'sqd view -r', expected: /erc20-transfers/ },
+  { contained: 'sqd logs -n erc20-transfers -s v1 --since', expected: /processor/ },
+  { contained: '/v1/orgs -H', expected: /"code":\s*"acme-labs"/ },
 ]
 
 describe('the commands of the documentation', () => {
   const commands = siteBlocks().filter(({ language, use }) => language === 'sh' && use === 'run')
   let cloud: TestCloud
-  /** A token for only the organization, as the pages recommend. With it, the client needs no `-o`. */
+  /** A token that is limited to the organization of the test, as the pages recommend, so that the client needs no `-o`. */
   let token: string
   let home: string
   let folder: string
   let path: string
+  /** The reference of the version that the blocks deployed most recently. */
+  let reference = ''
 
   beforeAll(async () => {
-    // The commands download the archive of the example squid, so the build uses dependencies from the cache.
+    // The commands deploy a copy of the example that they download: the test can reuse its dependencies, but not its compiled code.
     const [client, started] = await Promise.all([installClient(), startTestCloud({ prebuilt: 'dependencies' })])
     cloud = started
     const options = [
@@ -68,8 +70,6 @@ describe('the commands of the documentation', () => {
       .replaceAll('<address of the API>', () => cloud.endpointOf(reference))
       .replaceAll('acme-labs', cloud.org)
   }
-  /** The reference of the version that a block deployed last. */
-  let reference = ''
 
   /** Runs a block with `bash -e` in the folder in which the previous block ended. Returns its output. */
   async function runBlock(text: string): Promise<string> {
@@ -96,7 +96,7 @@ describe('the commands of the documentation', () => {
         throw new Error(`${page}:${line} ${error.message}`)
       })
       reference = /A new squid [^/]+\/(\S+) has been/.exec(output)?.[1] ?? reference
-      for (const { command, expected } of expectations) if (text.includes(command)) expect(output).toMatch(expected)
+      for (const { contained, expected } of expectations) if (text.includes(contained)) expect(output).toMatch(expected)
       if (text.includes('-o database.sql.gz'))
         expect(gunzipSync(readFileSync(join(folder, 'database.sql.gz'))).toString()).toContain(
           'create table public.transfer ',

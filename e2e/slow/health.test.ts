@@ -41,7 +41,7 @@ describe('one server with all roles', () => {
     server = await start({ SHOAL_HEALTH_PORT: port })
   })
 
-  test('serves GET and HEAD of its page and health endpoints on each port', async () => {
+  test('responds to GET and HEAD of /, /healthz and /readyz on each port', async () => {
     for (const url of [server.url, server.gatewayUrl, healthUrl]) {
       for (const path of ['/', '/healthz', '/readyz']) {
         const [get, head] = await Promise.all([fetch(url + path), fetch(url + path, { method: 'HEAD' })])
@@ -69,7 +69,7 @@ describe('one server with all roles', () => {
     }
   })
 
-  test('reports a frozen database within two and a half seconds, and does not start another database', async () => {
+  test('reports within two and a half seconds that Postgres accepts no connections, and does not start another Postgres', async () => {
     const postgres = postmasterOf(dataDir)
     process.kill(postgres, 'SIGSTOP')
     try {
@@ -95,7 +95,7 @@ describe('one server with all roles', () => {
   test('is not ready while other clients use all connections of its database, and is ready again afterwards', async () => {
     const postgres = postmasterOf(dataDir)
     const held: Client[] = []
-    /** Opens connections until Postgres refuses one. Postgres then refuses the server, too: both sign in as the superuser. */
+    /** Opens connections until Postgres refuses one. Signs in as the superuser, as the server does, so that no reserved connection is left for the server. */
     const useAllConnections = async () => {
       for (;;) {
         const client = await connectTo(dataDir, 'shoal').catch((error: unknown) => error as { code?: string })
@@ -106,7 +106,7 @@ describe('one server with all roles', () => {
     try {
       const ports = [server.url, server.gatewayUrl, healthUrl]
       await until(async () => {
-        // Repeated, because the server closes idle connections, and could then open one.
+        // Repeated, because the server frees a connection when it closes an idle one, and could use it for its next check.
         expect(await useAllConnections()).toBe('53300')
         const responses = await Promise.all(ports.map((url) => fetch(`${url}/readyz`)))
         const bodies = (await Promise.all(responses.map((response) => response.json()))) as Ready[]
@@ -114,7 +114,7 @@ describe('one server with all roles', () => {
           responses.every(({ status }) => status === 503) &&
           bodies.every(({ checks }) => checks['database'] === 'does not respond')
         )
-      }, 'each port reports the database')
+      }, 'each port reports that the database does not respond')
       for (const url of ports) expect((await fetch(`${url}/healthz`)).status).toBe(200)
     } finally {
       await Promise.all(held.map((client) => client.end()))
@@ -134,9 +134,9 @@ describe('one server with all roles', () => {
     expect(postmasterOf(dataDir)).not.toBe(killedPid)
     await until(async () => (await readReadiness(server.url)).status === 'ok', 'the server is ready again')
 
-    for (let runs = restartCount(); runs < 3; runs++) {
+    for (let restarts = restartCount(); restarts < 3; restarts++) {
       process.kill(postmasterOf(dataDir), 'SIGKILL')
-      await Promise.race([server.ended, until(() => restartCount() > runs, 'the server restarts Postgres')])
+      await Promise.race([server.ended, until(() => restartCount() > restarts, 'the server restarts Postgres')])
       if (server.output().includes('3 times within a minute')) break
     }
     expect(await server.ended).toBe(1)
@@ -144,19 +144,27 @@ describe('one server with all roles', () => {
   })
 })
 
-test('a process with only the worker role serves health and metrics on a loopback port, which it prints', async () => {
-  const worker = await start({ SHOAL_ROLES: 'worker' })
-  const [, url = ''] = /Health +(http:\/\/127\.0\.0\.1:\d+)\/readyz/.exec(worker.output()) ?? []
-  expect((await readReadiness(url)).checks).toEqual({ database: 'ok', worker: 'ok', disk: 'ok' })
-  expect((await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200)
-  const standby = await start({ SHOAL_ROLES: 'worker' })
-  const [, standbyUrl = ''] = /Health +(http:\/\/127\.0\.0\.1:\d+)\/readyz/.exec(standby.output()) ?? []
-  expect((await readReadiness(standbyUrl)).facts).toMatchObject({ worker: 'standby' })
-  worker.signal('SIGSTOP')
-  await until(
-    async () => (await readReadiness(standbyUrl)).checks['worker']?.includes('has not responded for'),
-    'the standby is not ready',
-  )
-  worker.signal('SIGCONT')
-  await until(async () => (await readReadiness(standbyUrl)).status === 'ok', 'the server is ready again')
+describe('processes with only the worker role', () => {
+  let worker: ServerProcess
+  const healthUrlOf = (server: ServerProcess) =>
+    /Health +(http:\/\/127\.0\.0\.1:\d+)\/readyz/.exec(server.output())?.[1] ?? ''
+
+  test('serve health and metrics on a loopback port, which they print', async () => {
+    worker = await start({ SHOAL_ROLES: 'worker' })
+    const url = healthUrlOf(worker)
+    expect((await readReadiness(url)).checks).toEqual({ database: 'ok', worker: 'ok', disk: 'ok' })
+    expect((await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(200)
+  })
+
+  test('as a standby, are not ready while the active worker does not respond', async () => {
+    const standbyUrl = healthUrlOf(await start({ SHOAL_ROLES: 'worker' }))
+    expect((await readReadiness(standbyUrl)).facts).toMatchObject({ worker: 'standby' })
+    worker.signal('SIGSTOP')
+    await until(
+      async () => (await readReadiness(standbyUrl)).checks['worker']?.includes('has not responded for'),
+      'the standby is not ready',
+    )
+    worker.signal('SIGCONT')
+    await until(async () => (await readReadiness(standbyUrl)).status === 'ok', 'the standby is ready again')
+  })
 })

@@ -85,10 +85,10 @@ describe.each(sandboxKinds)('two tenants that try to reach each other, with $san
     await shoal?.end()
   })
 
-  const hasSandbox = () => shoal.hostSummary().startsWith('sandbox bubblewrap')
+  const hasSandbox = () => shoal.isolationSummary().startsWith('sandbox bubblewrap')
   // If the sandbox is missing, the tests fail as root, because root can install it. Other users skip them.
   beforeEach(({ skip }) => {
-    skip(sandbox === 'bubblewrap' && !hasSandbox() && !isRoot, shoal.hostSummary())
+    skip(sandbox === 'bubblewrap' && !hasSandbox() && !isRoot, shoal.isolationSummary())
   })
 
   test('a squid finds no file, socket, port or environment of another tenant', async ({ skip }) => {

@@ -47,8 +47,8 @@ export async function startInstallContainer(version: string, kind: FilesKind): P
   const chain = new URL(devnet.rpcUrl)
   chain.hostname = debian.hostAddress
   const mailPort = (mail.address() as AddressInfo).port
-  await debian.forward(Number(chain.port))
-  await debian.forward(mailPort)
+  await debian.exposeHostPort(Number(chain.port))
+  await debian.exposeHostPort(mailPort)
   cpSync(join(repositoryRoot, 'examples/erc20-transfers'), join(debian.folder, 'root/squid'), { recursive: true })
   for (const end of ['.tar.gz', '.tar.gz.sha256'])
     cpSync(join(folder, `${releaseName(version)}${end}`), join(debian.folder, `root/${releaseName(version)}${end}`))

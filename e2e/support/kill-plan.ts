@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** The steps of a deployment. Only a hard reset has the step RESETTING. */
+/** The steps of a deployment that do work. Only a deployment with `--hard-reset` has the step RESETTING. */
 export const steps = [
   'UNPACKING',
   'IMAGE_BUILDING',
@@ -19,7 +19,7 @@ export type Kill = {
   fraction: number
 }
 
-/** Set `SHOAL_TEST_SEED` to the printed seed of an earlier run to repeat it. */
+/** Determines the moments at which tests kill servers. To repeat them, set SHOAL_TEST_SEED to the seed that the earlier test run printed. */
 export const seed = Number(process.env['SHOAL_TEST_SEED'] ?? Math.floor(Math.random() * 1_000_000))
 
 /**
@@ -29,6 +29,7 @@ export const seed = Number(process.env['SHOAL_TEST_SEED'] ?? Math.floor(Math.ran
 export function planKills(count: number): Kill[] {
   const killArbitrary = fc.record({
     order: fc.nat(),
+    // Updates twice as often as the others.
     operation: fc.constantFrom<Kill['operation']>('first deployment', 'update', 'update', 'hard reset'),
     fraction: fc.integer({ min: 0, max: 100 }).map((percent) => percent / 100),
   })

@@ -7,11 +7,12 @@ export const waitForText = (page: Page, text: string | RegExp): Promise<void> =>
 export const waitForExactText = (page: Page, text: string): Promise<void> =>
   page.getByText(text, { exact: true }).first().waitFor()
 
-/** Presses the button whose name contains this text or matches the pattern. */
-export const press = (page: Page, name: string | RegExp): Promise<void> => page.getByRole('button', { name }).click()
+/** Clicks the button whose name contains this text or matches the pattern. */
+export const clickButton = (page: Page, name: string | RegExp): Promise<void> =>
+  page.getByRole('button', { name }).click()
 
-/** Presses the button with exactly this name. */
-export const pressExactly = (page: Page, name: string): Promise<void> =>
+/** Clicks the button with exactly this name. */
+export const clickExactButton = (page: Page, name: string): Promise<void> =>
   page.getByRole('button', { name, exact: true }).click()
 
 /** Returns the text on the clipboard. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bareManifest, makeBareSquid, postgresAddon } from './bare-squid.ts'
 
-const example = join(import.meta.dirname, '../../examples/erc20-transfers/package-lock.json')
+const exampleLockfile = join(import.meta.dirname, '../../examples/erc20-transfers/package-lock.json')
 
 /**
  * Creates the project of a squid with a database, whose only dependency is `pg`.
@@ -11,15 +11,15 @@ const example = join(import.meta.dirname, '../../examples/erc20-transfers/packag
  * @returns the path of the project; the caller removes its parent folder
  */
 export function makePgSquid(name: string, files: Record<string, string>): string {
-  const entry = { name, version: '1.0.0', private: true, dependencies: { pg: versionOf('pg') } }
+  const packageFields = { name, version: '1.0.0', private: true, dependencies: { pg: versionOf('pg') } }
   return makeBareSquid(name, {
     'squid.yaml': bareManifest(name, postgresAddon),
-    'package.json': JSON.stringify({ ...entry, scripts: { build: 'node --version' } }),
+    'package.json': JSON.stringify({ ...packageFields, scripts: { build: 'node --version' } }),
     'package-lock.json': JSON.stringify({
-      name: entry.name,
-      version: entry.version,
+      name: packageFields.name,
+      version: packageFields.version,
       lockfileVersion: 3,
-      packages: { '': entry, ...lockEntriesOf('pg') },
+      packages: { '': packageFields, ...lockEntriesOf('pg') },
     }),
     ...files,
   })
@@ -32,7 +32,7 @@ type LockEntry = {
 }
 
 const lockOfExample = (): Record<string, LockEntry> =>
-  (JSON.parse(readFileSync(example, 'utf8')) as { packages: Record<string, LockEntry> }).packages
+  (JSON.parse(readFileSync(exampleLockfile, 'utf8')) as { packages: Record<string, LockEntry> }).packages
 
 const versionOf = (name: string): string => lockOfExample()[`node_modules/${name}`]?.version ?? '*'
 

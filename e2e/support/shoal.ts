@@ -28,12 +28,12 @@ export type Shoal = {
   dataDir: string
   /** The server's settings, as environment variables. */
   settings: Record<string, string>
-  /** The URL of the outbox with its key, as the server printed it at its last start; null without SHOAL_OUTBOX. */
+  /** The URL, with its key, of the page that shows emails (/outbox), as the server printed it at its last start; null without SHOAL_OUTBOX. */
   readonly outboxUrl: string | null
   /** The server's output so far. */
   output: () => string
-  /** Returns the sentence of the server's log about the sandbox, limits and users of its squids; empty with the sim runtime. */
-  hostSummary: () => string
+  /** Returns the sentence of the server's log about the sandbox, the limits and the OS users with which squids run; empty with the sim runtime. */
+  isolationSummary: () => string
   /** Runs a command of the operator (`shoal …`), and returns its JSON output. @throws if it fails */
   cli: <T = Record<string, unknown>>(...args: CliArguments) => Promise<T>
   /** Returns an API client that sends this token, or none if it is empty. */
@@ -63,11 +63,11 @@ export function splitInput(args: CliArguments): { words: string[]; input: string
 /** The parts of `Shoal` for tests that share a server, and neither start nor end it. */
 export type RunningShoal = Pick<Shoal, 'url' | 'gatewayUrl' | 'outboxUrl' | 'cli' | 'as'>
 
-/** The address and the settings of a server that another process started. */
-export type ShoalAddress = Pick<Shoal, 'url' | 'gatewayUrl' | 'outboxUrl' | 'settings'>
+/** What a test needs to use a running server. */
+export type ShoalConnection = Pick<Shoal, 'url' | 'gatewayUrl' | 'outboxUrl' | 'settings'>
 
-/** Returns a client of a server that is already running. */
-export const connectToShoal = ({ url, gatewayUrl, outboxUrl, settings }: ShoalAddress): RunningShoal => ({
+/** Returns the API client and the CLI for a running server. */
+export const connectToShoal = ({ url, gatewayUrl, outboxUrl, settings }: ShoalConnection): RunningShoal => ({
   url,
   gatewayUrl,
   outboxUrl,
@@ -86,12 +86,12 @@ export function makeReadyDataDir(): string {
   return dataDir
 }
 
-/** A user that runs a server. `prefix`: a command that, followed by another command, runs that as this user. `takeOver` makes the user the owner of a directory. */
+/** A user that runs a server. `prefix`: the words before a command that run it as this user, such as `setpriv` with its options. `takeOver` makes the user the owner of a directory. */
 export type ServerUser = { prefix: string[]; takeOver: (dir: string) => void }
 
 /**
  * Starts a real server as a separate process and waits until it is ready. By default, it runs as the user of the tests on a new data
- * directory. Squids stop when the server does.
+ * directory. Squids stop when the server ends (SHOAL_ON_EXIT=stop), but not after `kill`.
  * @throws with its output if the server does not start, after stopping its Postgres
  */
 export async function startShoal(
@@ -100,7 +100,9 @@ export async function startShoal(
   user?: ServerUser,
 ): Promise<Shoal> {
   const dataDir = existingDataDir ?? (user ? makeDataDir() : makeReadyDataDir())
+  // A short name, because the length of socket paths is limited.
   const tmpDir = join(dataDir, 't')
+  // mkdirSync returns the topmost directory that it created.
   if (user) for (const dir of [dataDir, tmpDir]) user.takeOver(mkdirSync(dir, { recursive: true }) ?? dir)
   const [port, gatewayPort] = [await freePort(), await freePort()]
   const settings: Record<string, string> = {
@@ -108,7 +110,7 @@ export async function startShoal(
     SHOAL_PORT: String(port),
     SHOAL_GATEWAY_PORT: String(gatewayPort),
     SHOAL_ON_EXIT: 'stop',
-    // Without this, several organizations could not deploy on a host without a network for each version.
+    // Lets several organizations deploy even where versions share the network of the host.
     SHOAL_ALLOW_SHARED_NETWORK: 'true',
     ...env,
   }
@@ -166,22 +168,23 @@ export async function startShoal(
     rmSync(dataDir, { recursive: true, force: true })
     verifyExit(code)
   }
-  const hostSummary = () => /Squids run with: ([^"\n]+)/.exec(output)?.[1] ?? ''
+  const isolationSummary = () => /Squids run with: ([^"\n]+)/.exec(output)?.[1] ?? ''
   await start().catch(async (error: unknown) => {
     await stopPostgresOf(dataDir)
     if (existingDataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
     throw error
   })
-  recordHost(env['SHOAL_SANDBOX'] ?? 'auto', hostSummary())
+  recordIsolation(env['SHOAL_SANDBOX'] ?? 'auto', isolationSummary())
   return {
     ...connectToShoal({ url, gatewayUrl: `http://localhost:${gatewayPort}`, outboxUrl: null, settings }),
+    // A getter, because the key changes with each start.
     get outboxUrl() {
       return outboxUrl()
     },
     settings,
     dataDir,
     output: () => output,
-    hostSummary,
+    isolationSummary,
     kill,
     start,
     stop,
@@ -191,7 +194,7 @@ export async function startShoal(
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
 
-/** Hard-links the toolchain that `npm test` installed once, so that test servers do not download it again. */
+/** Hard-links the toolchain (Node, npm and `sqd`) that `npm test` installed once, so that test servers do not download it again. */
 function linkToolchain(dataDir: string): void {
   const installed = process.env['SHOAL_TEST_TOOLCHAIN']
   if (!installed || existsSync(join(dataDir, 'toolchain'))) return
@@ -207,8 +210,8 @@ function directoriesIn(dir: string): string[] {
 }
 
 /** Records a server's sandbox and limits. `npm test` prints them for each suite. */
-function recordHost(sandbox: string, summary: string): void {
-  const file = process.env['SHOAL_TEST_HOSTS']
+function recordIsolation(sandbox: string, summary: string): void {
+  const file = process.env['SHOAL_TEST_ISOLATION']
   if (file && summary) appendFileSync(file, `e2e with SHOAL_SANDBOX=${sandbox}\t${summary}\n`)
 }
 

@@ -4,19 +4,19 @@ import type { Expected } from './driver-suite.ts'
 /** The exit code of a killed program. */
 export const KILLED = 137
 
-/** The source of a squid’s program. The environment variable ENDS controls how it ends; `never`: it runs until it is stopped. */
+/** The source of a squid’s program. The environment variable ENDING controls how it ends; `never`: it runs until it is stopped. */
 export const PROGRAM = `
 const { spawn } = require('node:child_process')
-const { ENDS } = require('node:process').env
+const { ENDING } = require('node:process').env
 const fill = () => { for (const all = []; ; ) all.push(Buffer.alloc(1024 * 1024, 1)) }
 console.log('up')
 if (process.argv[2] === 'fill') fill()
-else if (ENDS === 'exit 0' || ENDS === 'exit 3') process.exitCode = Number(ENDS.at(-1))
-else if (ENDS.startsWith('SIG')) process.kill(process.pid, ENDS)
-else if (ENDS === 'out of memory') fill()
+else if (ENDING === 'exit 0' || ENDING === 'exit 3') process.exitCode = Number(ENDING.at(-1))
+else if (ENDING.startsWith('SIG')) process.kill(process.pid, ENDING)
+else if (ENDING === 'out of memory') fill()
 else {
   // The kernel kills this child first, regardless of its size.
-  if (ENDS === 'child out of memory') spawn('sh', ['-c', 'echo 1000 >/proc/self/oom_score_adj; exec node main.cjs fill'], { stdio: 'inherit' })
+  if (ENDING === 'child out of memory') spawn('sh', ['-c', 'echo 1000 >/proc/self/oom_score_adj; exec node main.cjs fill'], { stdio: 'inherit' })
     .on('exit', (code, signal) => console.log('child', code ?? signal))
   setInterval(() => {}, 60_000)
 }
@@ -55,14 +55,14 @@ export const crash = (exitCode: number, reason: string): ExpectedEnd => ({
 })
 
 /** How the program ends, and the expected observation. `killSignal`: the signal that ends it, which a test may also send from outside. */
-export const ENDINGS: { ends: string; killSignal?: NodeJS.Signals; expected: ExpectedEnd }[] = [
-  { ends: 'exit 0', expected: DONE },
-  { ends: 'exit 3', expected: crash(3, 'It ended with exit code 3') },
-  { ends: 'SIGKILL', killSignal: 'SIGKILL', expected: crash(KILLED, 'It was ended by SIGKILL') },
-  { ends: 'SIGTERM', killSignal: 'SIGTERM', expected: crash(143, 'It was ended by SIGTERM') },
-  { ends: 'SIGSEGV', expected: crash(139, 'It was ended by SIGSEGV') },
+export const ENDINGS: { ending: string; killSignal?: NodeJS.Signals; expected: ExpectedEnd }[] = [
+  { ending: 'exit 0', expected: DONE },
+  { ending: 'exit 3', expected: crash(3, 'It ended with exit code 3') },
+  { ending: 'SIGKILL', killSignal: 'SIGKILL', expected: crash(KILLED, 'It was ended by SIGKILL') },
+  { ending: 'SIGTERM', killSignal: 'SIGTERM', expected: crash(143, 'It was ended by SIGTERM') },
+  { ending: 'SIGSEGV', expected: crash(139, 'It was ended by SIGSEGV') },
   {
-    ends: 'out of memory',
+    ending: 'out of memory',
     expected: {
       ...crash(KILLED, 'It used more memory than its profile allows and was stopped'),
       lastRun: { exitCode: KILLED, how: 'oom', oomKills: 1 },
@@ -73,14 +73,14 @@ export const ENDINGS: { ends: string; killSignal?: NodeJS.Signals; expected: Exp
 /** A shell that hides how its child ended. */
 export const SHELL_HIDING_ENDING = {
   command: ['sh', '-c', 'node main.cjs; exit 0'],
-  expected: ENDINGS.find(({ ends }) => ends === 'out of memory')?.expected ?? DONE,
+  expected: ENDINGS.find(({ ending }) => ending === 'out of memory')?.expected ?? DONE,
 }
 
 export type Wrapper = keyof typeof WRAPPERS
 
 /** Whether a test includes the combination: each wrapper with two endings, and `node` with all. `isFull`: all combinations. */
-export const isTested = (wrapper: Wrapper, ends: string, isFull: boolean): boolean => {
+export const isTested = (wrapper: Wrapper, ending: string, isFull: boolean): boolean => {
   const wrapperIndex = Object.keys(WRAPPERS).indexOf(wrapper)
-  const endingIndex = ENDINGS.findIndex((ending) => ending.ends === ends)
+  const endingIndex = ENDINGS.findIndex((other) => other.ending === ending)
   return isFull || wrapper === 'node' || (wrapperIndex + endingIndex) % 3 === 0
 }

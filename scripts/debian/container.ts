@@ -7,7 +7,7 @@ import { cacheDir, ensureFiles, type FilesKind } from './files.ts'
 import { createNetwork, type ContainerNetwork } from './network.ts'
 
 /** A Debian with systemd as process 1, a separate network, cgroups and loop devices. */
-export type DebianContainer = Pick<ContainerNetwork, 'address' | 'hostAddress' | 'forward'> & {
+export type DebianContainer = Pick<ContainerNetwork, 'address' | 'hostAddress' | 'exposeHostPort'> & {
   /** The path of its root folder on this machine. */
   folder: string
   /** Runs a shell command as root in its home, and returns its output. @throws Error with its output if it fails */
@@ -25,7 +25,7 @@ const boundingSet = () =>
 export const mayRaiseLimits = ((BigInt(`0x${boundingSet() ?? '0'}`) >> 24n) & 1n) === 1n
 
 /** Returns a sentence about what this machine lacks for a container; null if it lacks nothing. */
-export function missingForContainer(): string | null {
+export function missingForDebianContainer(): string | null {
   if (process.getuid?.() !== 0) return 'A Debian container needs root.'
   const programs = {
     '/usr/bin/systemd-nspawn': 'systemd-container',
@@ -78,7 +78,7 @@ export async function startDebianContainer(kind: FilesKind = 'complete'): Promis
     folder,
     address: network.address,
     hostAddress: network.hostAddress,
-    forward: network.forward,
+    exposeHostPort: network.exposeHostPort,
     run: (command, timeoutMs = 900_000) => runIn(firstProcess(container), command, timeoutMs),
     reboot: async () => {
       await shutDown()

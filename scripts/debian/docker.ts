@@ -7,7 +7,7 @@ import { removeCgroups, rootCgroups } from './cgroups.ts'
 import { createNetwork, type ContainerNetwork } from './network.ts'
 
 /** A Docker daemon with separate folders and a separate network, so that nothing on this machine changes. */
-export type Docker = Pick<ContainerNetwork, 'address' | 'hostAddress' | 'forward'> & {
+export type Docker = Pick<ContainerNetwork, 'address' | 'hostAddress' | 'exposeHostPort'> & {
   /** Runs `docker` with these arguments, and returns its output. @throws Error with its output if it fails */
   docker: (...args: string[]) => string
   /** Runs Compose in `folder`. Returns and throws like `docker`. */
@@ -104,7 +104,7 @@ export async function startDocker(): Promise<Docker> {
   return {
     address: network.address,
     hostAddress: network.hostAddress,
-    forward: network.forward,
+    exposeHostPort: network.exposeHostPort,
     docker: (...given) => run('docker', given),
     compose: (cwd, ...given) => run(program, [...first, ...given], cwd),
     script: (cwd, commands) => {

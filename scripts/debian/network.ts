@@ -12,7 +12,7 @@ export type ContainerNetwork = {
   /** The address of this machine, as the container sees it. */
   hostAddress: string
   /** Makes a loopback port of this machine available at `hostAddress`. */
-  forward: (port: number) => Promise<void>
+  exposeHostPort: (port: number) => Promise<void>
   remove: () => void
 }
 
@@ -66,7 +66,7 @@ export function createNetwork(): ContainerNetwork {
     path: `/run/netns/${name}`,
     address,
     hostAddress,
-    forward: async (port) => void servers.push((await relay(hostAddress, port, port)).server),
+    exposeHostPort: async (port) => void servers.push((await relay(hostAddress, port, port)).server),
     remove,
   }
 }

@@ -12,7 +12,7 @@ import { createNetwork, type ContainerNetwork } from './network.ts'
 import { containerSpec, type Service } from './runc-spec.ts'
 
 /** A container of the image of Shoal, started by runc, with a separate network. */
-export type RuncContainer = Pick<ContainerNetwork, 'address' | 'hostAddress' | 'forward'> & {
+export type RuncContainer = Pick<ContainerNetwork, 'address' | 'hostAddress' | 'exposeHostPort'> & {
   /** Starts it with these variables in addition to those of the image. */
   start: (env: Record<string, string>) => void
   /** Runs a program in the container, and returns its output. @throws Error with its output if it fails */
@@ -69,7 +69,7 @@ export function createRuncContainer(context: string): RuncContainer {
   return {
     address: network.address,
     hostAddress: network.hostAddress,
-    forward: network.forward,
+    exposeHostPort: network.exposeHostPort,
     start: (env) => {
       const spec = containerSpec({
         image: { ...image, env: { ...image.env, ...env } },

@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newUser, openBrowser } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
-import { press, waitForText } from '../../support/page.ts'
+import { clickButton, waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated } from '../../support/simulated-squid.ts'
 
@@ -46,10 +46,10 @@ test('over plain HTTP, copy buttons and menus copy, even inside a dialog', async
     await page.bringToFront()
     return text
   }
-  await press(page, 'Copy reference')
+  await clickButton(page, 'Copy reference')
   await page.getByRole('button', { name: 'Copied' }).waitFor()
   await expect.poll(() => readClipboard()).toBe('transfers@v1')
-  await press(page, 'Copy endpoint')
+  await clickButton(page, 'Copy endpoint')
   await waitForText(page, 'Endpoint copied')
   await expect.poll(() => readClipboard()).toBe(`${shoal.gatewayUrl}/${code}/transfers@v1/api/graphql`)
 
@@ -70,7 +70,7 @@ test('the page says that the text could not be copied if the browser refuses to 
     document.execCommand = () => false
   `)
   await openVersion(page)
-  await press(page, 'Copy reference')
+  await clickButton(page, 'Copy reference')
   await waitForText(page, 'The text could not be copied')
   await expect.poll(() => page.getByRole('button', { name: 'Copied' }).count()).toBe(0)
   await context.close()

@@ -29,14 +29,14 @@ const fromMenu = (item: string) => async () => {
   await page.getByRole('button', { name: 'Actions for transfers@v1' }).click()
   await page.getByRole('menuitem', { name: item }).click()
 }
-const press = (name: string) => () => page.getByRole('button', { name }).first().click()
+const clickButton = (name: string) => () => page.getByRole('button', { name }).first().click()
 
 test.each<Footer>([
-  ['Add tag', version, press('Add tag')],
+  ['Add tag', version, clickButton('Add tag')],
   ['Hibernate', version, fromMenu('Hibernate')],
   ['Roll back', version, fromMenu('Roll back…')],
-  ['Invite', '/settings', press('Invite user')],
-  ['Publish', '/settings/status-page', press('New incident')],
+  ['Invite', '/settings', clickButton('Invite user')],
+  ['Publish', '/settings/status-page', clickButton('New incident')],
 ])(
   'the last button of its dialog is %s, at the right and below the content, without a line above',
   async (submit, path, openDialog) => {

@@ -56,7 +56,7 @@ test('the Details tab has a card for Hasura with its status, addresses, replicas
   expect(await accessibilityFlaws(page, 'details-hasura')).toEqual([])
 })
 
-test('logs can be filtered by Hasura, and the calculator contains its price', async () => {
+test('logs can be filtered by Hasura, and the cost calculator on the billing page has a field for Hasura', async () => {
   await page.goto(`/squids/engines/v1/logs?organization=${code}`)
   await page.getByRole('button', { name: /Containers$/ }).click()
   await expect.poll(() => page.getByRole('option', { name: 'hasura' }).count(), { timeout: 60_000 }).toBe(1)

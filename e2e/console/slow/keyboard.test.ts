@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openBrowser } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
-import { press, waitForText } from '../../support/page.ts'
+import { clickButton, waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated, type Deployer } from '../../support/simulated-squid.ts'
 
@@ -29,7 +29,7 @@ afterAll(async () => {
 const focused = () => page.evaluate<string>('document.activeElement.tagName + ": " + document.activeElement.innerText')
 const announcement = () => page.locator('#page-announcement').textContent()
 
-test('a page that is opened by keyboard is announced, and its heading has the focus', async () => {
+test('a page that is opened by keyboard is announced, and its heading has the focus, unless a tab opened the page', async () => {
   await page.goto(`/squids?organization=${code}`)
   await page.getByRole('heading', { name: 'Squids', exact: true }).waitFor()
   expect(await focused()).not.toMatch(/^H1/)
@@ -39,7 +39,7 @@ test('a page that is opened by keyboard is announced, and its heading has the fo
   await page.getByRole('heading', { name: /^transfers/, level: 1 }).waitFor()
   await expect.poll(focused).toMatch(/^H1: transfers/)
   await expect.poll(() => announcement()).toBe('General · transfers@v1')
-  // The selected tab keeps the focus, so that an arrow key selects the next tab.
+  // A tab that opens a page keeps the focus, so that an arrow key selects the next tab.
   await page.getByRole('navigation', { name: 'Version' }).getByRole('link', { name: 'Deployments' }).focus()
   await page.keyboard.press('Enter')
   await expect.poll(announcement).toBe('Deployments · transfers@v1')
@@ -61,7 +61,7 @@ test('single-key shortcuts can be turned off; shortcuts with a modifier key keep
   await expect.poll(() => page.getByRole('dialog', { name: 'Keyboard shortcuts' }).count()).toBe(0)
   expect(new URL(page.url()).pathname).toBe('/profile/settings')
   await page.keyboard.press('Escape')
-  await press(page, /^Account of kim/)
+  await clickButton(page, /^Account of kim/)
   await page.getByRole('menuitem', { name: 'Keyboard shortcuts' }).click()
   await waitForText(page, 'Single-key shortcuts are off.')
   await expect.poll(() => page.getByRole('dialog').getByText('Go to Squids').count()).toBe(0)
@@ -77,25 +77,25 @@ test('the command palette lists the actions of the version whose page is open', 
     await page.keyboard.press('Control+k')
     await page.getByPlaceholder(/Jump to/).waitFor()
   }
-  const option = (name: string) => page.getByRole('menuitem', { name, exact: true })
+  const item = (name: string) => page.getByRole('menuitem', { name, exact: true })
   await page.goto(`/squids?organization=${code}`)
   await page.getByRole('link', { name: 'transfers@v1' }).waitFor()
   await openPalette()
-  await option('transfers@v1').waitFor()
+  await item('transfers@v1').waitFor()
   expect(await page.getByRole('menuitem', { name: /^Hibernate/ }).count()).toBe(0)
-  await option('transfers@v1').click()
+  await item('transfers@v1').click()
   await page.getByRole('heading', { name: /^transfers/, level: 1 }).waitFor()
   await openPalette()
-  await option('Hibernate transfers@v1').click()
+  await item('Hibernate transfers@v1').click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Hibernate' }).click()
   await waitForText(page, 'Hibernated')
   await openPalette()
-  await option('Restart transfers@v1').waitFor()
-  expect(await option('Hibernate transfers@v1').count()).toBe(0)
+  await item('Restart transfers@v1').waitFor()
+  expect(await item('Hibernate transfers@v1').count()).toBe(0)
   await page.keyboard.press('Escape')
 })
 
-test('typing in the command palette finds the actions of all versions', async () => {
+test('typing in the command palette finds the actions of a version whose page is not open', async () => {
   await page.goto(`/squids?organization=${code}`)
   await page.getByRole('link', { name: 'transfers@v1' }).waitFor()
   const typeInPalette = async (text: string) => {
@@ -119,7 +119,7 @@ test('typing in the command palette finds the actions of all versions', async ()
   await expect.poll(() => page.getByRole('heading', { name: /^Deployments.*Redeploy/ }).count()).toBe(1)
 })
 
-test('the keyboard help lists the shortcuts of the page, and each of them works', async () => {
+test('the keyboard help begins with the general shortcuts; "/" and "g e" work, and the command palette shows "g b"', async () => {
   await page.goto(`/squids?organization=${code}`)
   await page.getByRole('link', { name: 'transfers@v1' }).waitFor()
   await page.keyboard.press('?')
@@ -149,7 +149,7 @@ test('the keyboard help lists the shortcuts of the page, and each of them works'
   await page.keyboard.press('Escape')
 })
 
-test('one Escape closes the command palette, with and without typed text', async () => {
+test('one Escape closes the command palette and discards the typed text; Enter opens the selected page', async () => {
   await page.goto(`/squids?organization=${code}`)
   await page.getByRole('link', { name: 'transfers@v1' }).waitFor()
   const field = page.getByPlaceholder(/Jump to/)
@@ -184,7 +184,7 @@ test('each page has its own title', async () => {
     await page.goto(`${path}?organization=${code}`)
     await expect.poll(() => page.title(), { message: path }).toBe(`${title} · Shoal`)
   }
-  // The announcement of a page is its title.
+  // The announcement of a page is its title without " · Shoal".
   await page.getByRole('navigation', { name: 'RPC' }).getByRole('link', { name: 'Endpoints' }).click()
   await expect.poll(() => announcement()).toBe('RPC endpoints')
 })

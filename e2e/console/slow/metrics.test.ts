@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pageErrors, accessibilityFlaws, openBrowser } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
-import { press, waitForText } from '../../support/page.ts'
+import { clickButton, waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated, type Deployer, type SimulatedSquid } from '../../support/simulated-squid.ts'
 import { until } from '../../support/until.ts'
@@ -105,7 +105,7 @@ test('a chart has the same height while it loads, and a failed chart does not af
   await card('Traffic').locator('.skeleton').waitFor({ state: 'detached' })
   expect((await card('Traffic').boundingBox())?.height).toBe(before?.height)
   await page.unrouteAll()
-  await press(page, 'Try again')
+  await clickButton(page, 'Try again')
   await card('CPU usage').waitFor()
 })
 
@@ -190,7 +190,7 @@ test('charts of a new version begin at its creation; dragging zooms in; the back
   await page.goBack()
   await page.waitForURL((url) => !url.searchParams.has('from'))
   await drag()
-  await press(page, 'Back to last 7 days')
+  await clickButton(page, 'Back to last 7 days')
   await page.waitForURL((url) => !url.searchParams.has('from'))
 })
 

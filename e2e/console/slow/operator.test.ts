@@ -2,7 +2,7 @@ import type { Browser, Locator, Page } from 'playwright-core'
 import type { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accessibilityFlaws, openBrowser } from '../../support/browser.ts'
-import { press, waitForExactText, waitForText } from '../../support/page.ts'
+import { clickButton, waitForExactText, waitForText } from '../../support/page.ts'
 import { password, signInAs } from '../../support/people.ts'
 import { connectTo } from '../../support/postgres.ts'
 import { startShoal, type Shoal } from '../../support/shoal.ts'
@@ -68,14 +68,14 @@ test('for a user who is not an operator, /admin behaves like a path that does no
     await memberPage.goto(path)
     await memberPage.waitForURL(/\/squids$/)
   }
-  await press(memberPage, /Account of/)
+  await clickButton(memberPage, /Account of/)
   await memberPage.getByRole('menuitem', { name: 'API tokens' }).waitFor()
   expect(await memberPage.getByText("Operator's console").count()).toBe(0)
 })
 
 test("the operator's console opens from the account menu, and finds the noisiest squid of 500 within three clicks", async () => {
   await page.goto('/squids')
-  await press(page, /Account of/)
+  await clickButton(page, /Account of/)
   await page.getByRole('menuitem', { name: "Operator's console" }).click()
   await page.waitForURL(/\/admin/)
   let clicks = 0
@@ -106,10 +106,10 @@ test('an operator suspends an organization with a reason that its members see, a
   await openMenu('team-1')
   await page.getByRole('menuitem', { name: 'Suspend' }).click()
   await page.getByRole('dialog').getByLabel('Password', { exact: true }).fill('wrong')
-  await press(page, 'Continue')
+  await clickButton(page, 'Continue')
   await waitForText(page, 'The password is wrong')
   await page.getByRole('dialog').getByLabel('Password', { exact: true }).fill(password)
-  await press(page, 'Continue')
+  await clickButton(page, 'Continue')
   await page.getByLabel('Reason').fill('It mines coins. Write to us to discuss it.')
   expect(await accessibilityFlaws(page, 'operator-suspend')).toEqual([])
   await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click()
@@ -185,7 +185,7 @@ test('an operator with support access to an organization sees no secrets and cha
     .waitFor()
   expect(await page.getByText('HIDDEN_NAME').count()).toBe(0)
   await page.goto('/squids')
-  await press(page, 'Close')
+  await clickButton(page, 'Close')
   await page.waitForURL(/admin\/organizations/)
   await page.goto('/squids')
   await page.getByRole('heading', { name: 'Squids', exact: true }).waitFor()
@@ -198,7 +198,7 @@ test('an operator with support access to an organization sees no secrets and cha
 
 test('an operator announces maintenance, and users see the maintenance screen until the operator withdraws it', async () => {
   await page.goto('/admin')
-  await press(page, 'Announce maintenance')
+  await clickButton(page, 'Announce maintenance')
   await page.getByRole('dialog').getByLabel('Message').fill('We replace a disk.')
   await page.getByRole('dialog').getByLabel('Start', { exact: true }).fill('2026-01-01T00:00')
   await page.getByRole('dialog').getByLabel('End', { exact: true }).fill('2099-01-01T00:00')
@@ -209,7 +209,7 @@ test('an operator announces maintenance, and users see the maintenance screen un
   await waitForText(page, 'users who are not operators see the maintenance screen')
   await memberPage.goto('/squids')
   await waitForText(memberPage, "We'll be back")
-  await press(page, 'Withdraw')
+  await clickButton(page, 'Withdraw')
   await page.getByRole('alertdialog').getByRole('button', { name: 'Withdraw' }).click()
   await waitForText(page, 'No maintenance is announced')
   await memberPage.goto('/squids')
@@ -243,7 +243,7 @@ test('an operator sees where a user is signed in, and ends one session and then 
     .click()
   await page.getByRole('menuitem', { name: 'End session' }).click()
   await page.getByRole('dialog').getByLabel('Password', { exact: true }).fill(password)
-  await press(page, 'Continue')
+  await clickButton(page, 'Continue')
   const confirmation = page.getByRole('alertdialog')
   await confirmation.getByText('Safari 18 on iOS, 127.0.0.1 is signed out').waitFor()
   await confirmation.getByRole('button', { name: 'End session' }).click()

@@ -5,7 +5,7 @@ import type { BuildRequest, Builder, Image, Unpacked } from '../builder.ts'
 import { endIsolatedPrograms } from '../process/isolated-program.ts'
 import { removeCgroupBase } from '../process/cgroup.ts'
 import { type Host, type HostOptions, prepareHost } from '../process/host.ts'
-import { recordHost } from '../process/host-harness.ts'
+import { recordIsolation } from '../process/host-harness.ts'
 import { archiveOf } from './archive-harness.ts'
 import { BUILD_NAME_PREFIX } from './build-step.ts'
 import { createBuilder } from './create-builder.ts'
@@ -61,7 +61,7 @@ export async function openBuilderHarness(options: Omit<HostOptions, 'stateDir'> 
   chmodSync(stateDir, 0o711)
   const imagesDir = join(stateDir, 'images')
   const host = await prepareHost({ stateDir, ...options })
-  recordHost(host)
+  recordIsolation(host)
   const [toolchain, npmConfig] = await Promise.all([testToolchain(), readNpmConfig(npm)])
   const open = (changes: Partial<NpmConfig> = {}) =>
     createBuilder({

@@ -75,9 +75,9 @@ export function describeAllKinds<K extends Partial<HostKind>>(kinds: readonly K[
   }
 }
 
-/** Records the features that a suite runs with, for the summary of `npm test`. */
-export function recordHost({ summary }: Pick<Host, 'summary'>): void {
-  const file = process.env['SHOAL_TEST_HOSTS']
+/** Records the sandbox, limits and other features that a suite runs with, for the summary of `npm test`. */
+export function recordIsolation({ summary }: Pick<Host, 'summary'>): void {
+  const file = process.env['SHOAL_TEST_ISOLATION']
   const suite = relative(process.cwd(), expect.getState().testPath ?? '')
   if (file) appendFileSync(file, `${suite}\t${summary}\n`)
 }

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type IsolatedRun, endIsolatedPrograms, runIsolated } from './isolated-program.ts'
 import { type Host, prepareHost } from './host.ts'
 import { removeCgroupBase } from './cgroup.ts'
-import { describeKinds, recordHost } from './host-harness.ts'
+import { describeKinds, recordIsolation } from './host-harness.ts'
 import { markOf } from './launch-script.ts'
 import { listProcesses, initialEnvironment } from './processes.ts'
 
@@ -27,7 +27,7 @@ describeKinds(kinds, (kind) => {
   beforeEach(async () => {
     stateDir = mkdtempSync(join(tmpdir(), 'shoal-box-'))
     host = await prepareHost({ stateDir, ...kind })
-    recordHost(host)
+    recordIsolation(host)
   })
 
   afterEach(async () => {

@@ -18,7 +18,7 @@ import { endIsolatedPrograms } from './isolated-program.ts'
 import { cgroupNames, removeCgroupBase } from './cgroup.ts'
 import { makeTraversable } from './container-record.ts'
 import { type Host, prepareHost } from './host.ts'
-import { type HostKind, recordHost } from './host-harness.ts'
+import { type HostKind, recordIsolation } from './host-harness.ts'
 import { markOf } from './launch-script.ts'
 import { listProcesses, initialEnvironment } from './processes.ts'
 import { createProcessDirectory } from './process-directory.ts'
@@ -50,7 +50,7 @@ export async function openProcessHarness(
   makeTraversable(options.imagesDir)
   makeImage(options.imagesDir, 'image-1', PROGRAM)
   const host = await prepareHost(options)
-  recordHost(host)
+  recordIsolation(host)
   const harness = {
     runtime: createProcessRuntime(options),
     directory: createProcessDirectory(options),

@@ -49,11 +49,11 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
 
   afterEach(() => harness.dispose())
 
-  const apply = (ends: string, command: string[]) => {
+  const apply = (ending: string, command: string[]) => {
     const processor: ContainerSpec = {
       name: 'processor',
       command,
-      env: { ENDS: ends },
+      env: { ENDING: ending },
       resources: { cpuCores: 1, memoryBytes: 256 * MIB },
       restart: 'on-failure',
       ports: [],
@@ -91,11 +91,11 @@ describeKinds(KINDS, ({ wrappers, ...kind }) => {
       expect(mainPrograms()).toHaveLength(1)
     })
 
-  describe.each(ENDINGS)('a program that ends by $ends', ({ ends, killSignal, expected }) => {
-    test.each(wrappers.filter((wrapper) => isTested(wrapper, ends, isFull)))(
+  describe.each(ENDINGS)('a program with the ending "$ending"', ({ ending, killSignal, expected }) => {
+    test.each(wrappers.filter((wrapper) => isTested(wrapper, ending, isFull)))(
       'is reported, and restarted unless it is done, when started by %s',
       async (wrapper) => {
-        await apply(killSignal ? 'never' : ends, WRAPPERS[wrapper])
+        await apply(killSignal ? 'never' : ending, WRAPPERS[wrapper])
         if (killSignal) {
           await untilUp()
           for (const { pid } of mainPrograms()) signal(pid, killSignal)
