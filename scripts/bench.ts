@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Bench, Result } from './bench/support/result.ts'
 import { endProcessesOf } from './leftovers.ts'
-import { makeReadableFolder } from './readable-folder.ts'
+import { makeFolderForAllUsers } from './temporary-folders.ts'
 import { root } from './root.ts'
 
 const options = {
@@ -56,7 +56,7 @@ async function main(): Promise<boolean> {
 }
 
 // All processes that the benchmarks start use this folder, so that this process can find and stop them even when it is interrupted.
-const folder = makeReadableFolder('st-')
+const folder = makeFolderForAllUsers('st-')
 process.env['TMPDIR'] = folder
 process.once('exit', () => {
   endProcessesOf(folder)

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -44,4 +44,29 @@ test('run.mjs lists the valid commands when it is called with an unknown command
   const { code, output } = await runCommand('node', ['scripts/run.mjs', 'no-such-command'], { cwd: root })
   expect(code).toBe(1)
   expect(output).toContain('start, serve, shoal')
+})
+
+test.each([
+  ['a required package is missing', { dependency: null, optional: null }, false],
+  ['an optional package is missing', { dependency: '2.0.0', optional: null }, true],
+  ['an optional package has another version', { dependency: '2.0.0', optional: '1.0.0' }, false],
+  ['all packages have the versions of the lockfile', { dependency: '2.0.0', optional: '2.0.0' }, true],
+])('run.mjs determines whether the dependencies are installed: %s', async (_, versions, isInstalled) => {
+  const folder = mkdtempSync(join(tmpdir(), 'run-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  for (const path of ['scripts', 'node_modules/.bin', 'server/src']) mkdirSync(join(folder, path), { recursive: true })
+  copyFileSync(join(root, 'scripts/run.mjs'), join(folder, 'scripts/run.mjs'))
+  symlinkSync(process.execPath, join(folder, 'node_modules/.bin/node'))
+  writeFileSync(join(folder, 'server/src/cli.ts'), "console.log('started')")
+  const required = {
+    'node_modules/dependency': { version: '2.0.0' },
+    'node_modules/optional': { version: '2.0.0', optional: true },
+  }
+  const installed = Object.entries(versions).map(([name, version]) => [`node_modules/${name}`, version && { version }])
+  const writeLockfile = (path: string, packages: object) =>
+    writeFileSync(join(folder, path), JSON.stringify({ packages }))
+  writeLockfile('package-lock.json', required)
+  writeLockfile('node_modules/.package-lock.json', Object.fromEntries(installed))
+  const { output } = await runCommand('node', ['scripts/run.mjs', 'shoal'], { cwd: folder })
+  expect(output).toContain(isInstalled ? 'started' : 'The dependencies are not installed or do not match')
 })

@@ -4,8 +4,9 @@ import { runCommand } from './command.ts'
 export const hasGo = async (): Promise<boolean> => (await runCommand('go', ['version'])).code === 0
 
 /**
- * Builds programs of Go modules, given as `package@version`, into a folder. If Go fails, for example offline, returns false and prints
- * why tests that need `name` are skipped.
+ * Builds programs of Go modules into a folder. If Go fails, for example offline, returns false and prints why tests are skipped.
+ * @param name of the software that the programs are part of, for the message
+ * @param programs as `package@version`
  */
 export async function goInstall(name: string, folder: string, programs: string[]): Promise<boolean> {
   const args = ['go', 'install', '-trimpath', '-ldflags=-s -w', ...programs]

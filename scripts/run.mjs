@@ -1,5 +1,5 @@
 // Runs one of the project's commands (`node scripts/run.mjs NAME …`) with the Node version it needs. Only this file must work
-// with Node 20 and without dependencies, since it installs them. All other code is TypeScript and runs with the Node from npm.
+// with Node 20 and without dependencies, since it installs them. All other code is TypeScript and runs with the Node of the package `node`.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -11,7 +11,7 @@ const bin = join(root, 'node_modules/.bin')
 const node = join(bin, 'node')
 const neededNode = 24
 
-/** Settings for local use. With them, Shoal serves the chain of `npm run devnet` as the RPC chain and the dataset `devnet`, even while that chain is not running. */
+/** Settings for local use. They configure the chain of `npm run devnet` as the RPC chain `devnet` and the dataset `devnet`; it need not be running when Shoal starts. */
 const localDefaults = {
   SHOAL_ON_EXIT: 'stop',
   SHOAL_OUTBOX: 'true',
@@ -28,7 +28,9 @@ const commands = {
   devnet: { file: 'scripts/devnet.ts', installs: true },
   demo: { file: 'scripts/demo.ts', installs: true, env: localDefaults },
   bench: { file: 'scripts/bench.ts', installs: true },
+  // Compares pictures of the console's components with stored ones.
   gallery: { file: 'scripts/gallery.ts', installs: true },
+  // Takes screenshots of the console's pages.
   screens: { file: 'scripts/screens.ts', installs: true },
   check: { file: 'scripts/check.ts', installs: true },
   test: { file: 'scripts/test.ts', installs: true },
@@ -55,7 +57,7 @@ function checkMachine() {
   if (process.platform === 'win32') fail('Shoal runs on Linux and macOS. On Windows, use it inside WSL.')
 }
 
-/** Compares the lockfile with npm's record of its last complete install, which npm writes last. */
+/** Compares the lockfile with the record that npm writes at the end of an install, so that an interrupted install does not count. */
 function isInstalled() {
   const required = readPackages('package-lock.json')
   const installed = readPackages('node_modules/.package-lock.json')
@@ -63,7 +65,7 @@ function isInstalled() {
   // The version of a workspace does not affect the installed packages.
   const isWorkspace = (path) => !path.includes('node_modules/')
   const isPresent = ([path, { version, optional }]) =>
-    isWorkspace(path) || optional || installed[path]?.version === version
+    isWorkspace(path) || (optional && !installed[path]) || installed[path]?.version === version
   return Object.entries(required).every(isPresent) && existsSync(node)
 }
 
@@ -98,8 +100,8 @@ async function install() {
   const seconds = () => Math.round((Date.now() - startedAt) / 1000)
   console.error('Installing the dependencies with npm; the first time this takes about a minute …')
   const ticking = setInterval(() => console.error(`  … ${seconds()} s`), 10_000)
-  // `npm ci` would first remove all packages, and would reject a lockfile that was generated where the registry lacked an optional
-  // package of another platform. --no-save keeps package-lock.json unchanged. The log level is set because npm inherits that of `npm run -s`.
+  // `npm ci` would first remove all packages, and would reject a lockfile that lacks optional packages of other platforms, as
+  // lockfiles do if the registry lacked these packages. --no-save keeps package-lock.json unchanged. The log level is set because npm inherits that of `npm run -s`.
   const args = ['install', '--no-save', '--loglevel=error', '--no-audit', '--no-fund']
   const npm = spawn('npm', args, { cwd: root, env: environmentForNpm(), stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''

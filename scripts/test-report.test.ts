@@ -8,8 +8,8 @@ import { readReport } from './test-report.ts'
 const folder = mkdtempSync(join(tmpdir(), 'report-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('a failure is described with everything its errors say, and where in the repository it occurred', () => {
-  const timeout = `locator.click: Timeout 500ms exceeded.
+test('a failed test is described with the text of each of its errors and their place in the repository; a file that cannot be loaded is one failure', () => {
+  const timeoutError = `locator.click: Timeout 500ms exceeded.
 Call log:
 \u001b[2m  - waiting for getByRole('button', { name: 'Withdraw' })\u001b[22m
 
@@ -29,7 +29,11 @@ Call log:
           message: '',
           assertionResults: [
             { status: 'passed', fullName: 'passes', failureMessages: [] },
-            { status: 'failed', fullName: 'withdraws', failureMessages: [timeout, 'Error: The page showed an error.'] },
+            {
+              status: 'failed',
+              fullName: 'withdraws',
+              failureMessages: [timeoutError, 'Error: The page showed an error.'],
+            },
           ],
         },
         { name: `${root}/e2e/other.test.ts`, status: 'failed', message: 'It cannot be loaded.', assertionResults: [] },

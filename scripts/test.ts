@@ -7,7 +7,7 @@ import { debianPackages, ensurePackages } from './debian-packages.ts'
 import { endCluster } from './kubernetes/cluster.ts'
 import { closeTestCluster, openTestCluster } from './kubernetes/test-cluster.ts'
 import { endLeftovers, endProcessesOf } from './leftovers.ts'
-import { makeMemoryFolder, makeReadableFolder } from './readable-folder.ts'
+import { makeMemoryFolder, makeFolderForAllUsers } from './temporary-folders.ts'
 import { installClient } from './public-client.ts'
 import { root } from './root.ts'
 import { ensurePebble } from './pebble.ts'
@@ -31,7 +31,7 @@ import { readTimes, timeTable } from './test-times.ts'
 import { installTestToolchain } from './test-toolchain.ts'
 
 /** TMPDIR of all tests. At the end, this script kills the processes that still use it, and deletes it. Its name is short, because the length of socket paths is limited. */
-const folder = makeReadableFolder('st-')
+const folder = makeFolderForAllUsers('st-')
 const memoryFolder = makeMemoryFolder('st-')
 const folders = memoryFolder ? [folder, memoryFolder] : [folder]
 const counts = { passed: 0, skipped: 0 }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createInterface } from 'node:readline'
@@ -23,7 +23,6 @@ export async function startAnvil(port: number, genesisTime: Date): Promise<Anvil
   const anvil = spawnTiedToParent(anvilBinary(), args)
   const kill = () => anvil.kill('SIGKILL')
   process.once('exit', kill)
-  // At `close`, all output has been read; `exit` may be emitted earlier.
   const exited = new Promise<void>((resolve) => {
     anvil.once('close', () => {
       process.off('exit', kill)
@@ -54,12 +53,12 @@ function anvilBinary(): string {
   }
 }
 
-/** Starts a program. On Linux, the kernel kills it when this process ends, even after SIGKILL. */
+/** Starts a program. On Linux, the kernel kills it when this process ends, even if SIGKILL ends this process. */
 function spawnTiedToParent(program: string, args: string[]): ChildProcess {
   const setpriv = '/usr/bin/setpriv'
-  const command = existsSync(setpriv) ? [setpriv, '--pdeathsig', 'SIGKILL', program] : [program]
-  const [file = program, ...prefix] = command
-  return spawn(file, [...prefix, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const options: SpawnOptions = { stdio: ['ignore', 'pipe', 'pipe'] }
+  if (!existsSync(setpriv)) return spawn(program, args, options)
+  return spawn(setpriv, ['--pdeathsig', 'SIGKILL', program, ...args], options)
 }
 
 /** Returns the address that anvil prints. Continues to read the output after that, so that anvil never blocks on a full pipe. */
@@ -76,6 +75,7 @@ async function listeningAddress(anvil: ChildProcess): Promise<string> {
       if (address) resolve(address)
     })
     anvil.once('error', reject)
+    // Not at `exit`, which may be emitted before all error output has been read.
     anvil.once('close', () => reject(new Error(`anvil did not start: ${errorOutput.trim() || 'it printed no error'}`)))
   })
 }

@@ -13,7 +13,7 @@ export type InstallOptions = {
   settings: Record<string, string>
   isDry: boolean
   /** False: installs the service without starting it. */
-  isStarted: boolean
+  startsService: boolean
   print: (line: string) => void
 }
 
@@ -25,12 +25,18 @@ const maxStartMs = 300_000
  * what differs.
  * @throws Error if another version is installed, or the server does not become ready
  */
-export async function install({ user: givenUser, settings, isDry, isStarted, print }: InstallOptions): Promise<void> {
+export async function install({
+  user: givenUser,
+  settings,
+  isDry,
+  startsService,
+  print,
+}: InstallOptions): Promise<void> {
   const version = versionOf(ownRelease)
   const installed = installedVersion()
   if (installed !== null && installed !== version)
     throw new Error(`Version ${installed} is installed. To replace it with ${version}, run: shoal upgrade`)
-  if (isStarted && !isDry && !hasSystemd())
+  if (startsService && !isDry && !hasSystemd())
     throw new Error('systemd is not process 1 of this machine. With --no-start, everything except the start is done.')
   const user = givenUser ?? installedUser() ?? 'root'
   const env = settingsFile(combineSettings({ SHOAL_DATA_DIR: layout.data, ...readSettings() }, settings))
@@ -53,7 +59,7 @@ export async function install({ user: givenUser, settings, isDry, isStarted, pri
     fileStep(layout.backupTimer, backupTimer, 0o644),
   ]
   const hasChanged = await runSteps(steps, { isDry, print })
-  if (!isStarted) return
+  if (!startsService) return
   if (isDry) return print('  would      enable and start shoal.service and shoal-backup.timer')
   if (hasChanged) systemctl('daemon-reload')
   systemctl('enable', '--quiet', 'shoal.service', 'shoal-backup.timer')

@@ -3,7 +3,8 @@ import { install } from './install.ts'
 import { uninstall } from './uninstall.ts'
 import { upgrade } from './upgrade.ts'
 
-const usage = `bin/shoal install    install this release as a service, or change its settings; can be repeated
+const usage = `In the folder of a release:
+bin/shoal install    install this release as a service; run it again to change settings
     --public-url URL     address of the console, as in https://shoal.example.com
     --gateway-url URL    address of squids, as in https://squids.example.com/{org}
     --mail-url URL       SMTP server, as in smtps://user:password@host
@@ -11,9 +12,11 @@ const usage = `bin/shoal install    install this release as a service, or change
     --user NAME          run as this user, which is created; default: root, because only root can give each squid its own user,
                          network and disk
     --no-start           prepare everything, but start nothing
-bin/shoal upgrade    replace the installed release with this one; returns to the old one if it does not become ready
+bin/shoal upgrade    replace the installed release with this one; if this one does not become ready, start the old one
+                     again
     --no-backup          do not back up first
     --timeout SECONDS    how long the new release may take to become ready; default: 120
+In any folder:
 shoal uninstall      stop everything and remove it, except data, settings and backups
 Each accepts --dry-run, which prints what it would do and changes nothing.
 `
@@ -46,11 +49,18 @@ async function main(): Promise<void> {
       SHOAL_MAIL_URL: values['mail-url'],
       ...Object.fromEntries((values.set ?? []).map(parseSetting)),
     })
-    await install({ user: values.user ?? null, settings, isDry, isStarted: !values['no-start'], print })
+    await install({ user: values.user ?? null, settings, isDry, startsService: !values['no-start'], print })
   } else if (command === 'upgrade') {
-    const maxStartMs = Number(values.timeout ?? 120) * 1000
+    const maxStartMs = parseSeconds(values.timeout ?? '120') * 1000
     await upgrade({ backsUpFirst: !values['no-backup'], isDry, maxStartMs, print })
-  } else await uninstall({ isDry, print })
+  } else if (command === 'uninstall') await uninstall({ isDry, print })
+  else throw new Error(`Unknown command: ${command}. Commands: install, upgrade, uninstall`)
+}
+
+function parseSeconds(text: string): number {
+  const seconds = Number(text)
+  if (!(seconds > 0)) throw new Error(`--timeout ${text} must be a positive number of seconds.`)
+  return seconds
 }
 
 function parseSetting(text: string): [string, string] {

@@ -11,7 +11,7 @@ test.for([
   ['SHOAL_TLS replaces the proxy of an existing installation', { ...https, SHOAL_TRUST_PROXY: 'true' }, acme, 'false'],
   ['a proxy replaces SHOAL_TLS', { ...https, ...acme, SHOAL_TRUST_PROXY: 'false' }, { SHOAL_TLS: 'off' }, 'true'],
   ['other changes keep the setting', { ...https, SHOAL_TRUST_PROXY: 'false' }, { SHOAL_LOG_LEVEL: 'warn' }, 'false'],
-  ['the choice of the user has priority', {}, { ...https, SHOAL_TRUST_PROXY: 'false' }, 'false'],
+  ['a value of SHOAL_TRUST_PROXY in the changes has priority', {}, { ...https, SHOAL_TRUST_PROXY: 'false' }, 'false'],
 ] as const)('%s', ([, existing, changes, expected]) => {
   expect(combineSettings({ ...existing }, { ...changes })['SHOAL_TRUST_PROXY']).toBe(expected)
 })

@@ -1,8 +1,9 @@
 type Settings = Record<string, string>
 
 /**
- * Returns the existing settings with the changes. Unless the user sets it, SHOAL_TRUST_PROXY follows from the others: with an https URL
- * and without SHOAL_TLS, a proxy in front serves the public addresses, since the service listens only on loopback.
+ * Returns the existing settings with the changes. If these include SHOAL_PUBLIC_URL or SHOAL_TLS, but not SHOAL_TRUST_PROXY, the latter
+ * is computed again, even if the user set it in an earlier installation: an https URL without SHOAL_TLS means that a reverse proxy serves
+ * the public addresses. Shoal can trust this proxy, because the service listens only on loopback.
  */
 export function combineSettings(existing: Settings, changes: Settings): Settings {
   const combined = { ...existing, ...changes }

@@ -7,32 +7,37 @@ import { create } from 'tar'
 
 type Descriptor = { mediaType: string; digest: string; size: number }
 /** A repository of a registry, and the headers of all requests to it. */
-type Target = { url: string; headers: Record<string, string> }
+type Repository = { url: string; headers: Record<string, string> }
 
-const oci = 'application/vnd.oci.image'
+const mediaTypePrefix = 'application/vnd.oci.image'
 
 /**
  * Pushes an image with one static program, which is its entrypoint, to a registry.
  * @param name `host:port/repository:tag`
- * @param authorization the value of the header, for a registry with passwords
+ * @param authorization the value of the Authorization header, if the registry requires one
  * @throws with the registry's response if it refuses the image
  */
 export async function pushImage(name: string, program: string, authorization?: string): Promise<void> {
-  const [, host = '', repository = '', tag = ''] = /^([^/]+)\/(.+):([^:]+)$/.exec(name) ?? []
-  const target: Target = { url: `http://${host}/v2/${repository}`, headers: authorization ? { authorization } : {} }
+  const [, host = '', path = '', tag = ''] = /^([^/]+)\/(.+):([^:]+)$/.exec(name) ?? []
+  const repository: Repository = { url: `http://${host}/v2/${path}`, headers: authorization ? { authorization } : {} }
   const layer = await pack(program)
-  const layers = [await pushBlob(target, `${oci}.layer.v1.tar`, layer)]
+  const layers = [await pushBlob(repository, `${mediaTypePrefix}.layer.v1.tar`, layer)]
   const config = {
     architecture: process.arch === 'x64' ? 'amd64' : process.arch,
     os: 'linux',
+    // `pause` is a command of test/kube/pod. Containers of other programs must set their own arguments.
     config: { Entrypoint: [`/${basename(program)}`], Cmd: ['pause'] },
     rootfs: { type: 'layers', diff_ids: [digestOf(layer)] },
   }
-  const descriptor = await pushBlob(target, `${oci}.config.v1+json`, Buffer.from(JSON.stringify(config)))
-  const mediaType = `${oci}.manifest.v1+json`
-  const manifest = JSON.stringify({ schemaVersion: 2, mediaType, config: descriptor, layers })
-  const headers = { ...target.headers, 'content-type': mediaType }
-  await request(`${target.url}/manifests/${tag}`, 'PUT', headers, Buffer.from(manifest))
+  const descriptor = await pushBlob(
+    repository,
+    `${mediaTypePrefix}.config.v1+json`,
+    Buffer.from(JSON.stringify(config)),
+  )
+  const mediaType = `${mediaTypePrefix}.manifest.v1+json`
+  const ociManifest = JSON.stringify({ schemaVersion: 2, mediaType, config: descriptor, layers })
+  const headers = { ...repository.headers, 'content-type': mediaType }
+  await request(`${repository.url}/manifests/${tag}`, 'PUT', headers, Buffer.from(ociManifest))
 }
 
 async function pack(program: string): Promise<Buffer> {
@@ -45,7 +50,7 @@ async function pack(program: string): Promise<Buffer> {
   }
 }
 
-async function pushBlob({ url, headers }: Target, mediaType: string, content: Buffer): Promise<Descriptor> {
+async function pushBlob({ url, headers }: Repository, mediaType: string, content: Buffer): Promise<Descriptor> {
   const digest = digestOf(content)
   const upload = await request(`${url}/blobs/uploads/`, 'POST', headers, Buffer.alloc(0))
   const location = new URL(upload.headers.get('location') ?? '', url)

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { deploySimulated, type Deployer } from '../../../e2e/support/simulated-squid.ts'
 import { until } from '../../../e2e/support/until.ts'
 import { startEmbeddedPostgres } from '../../../runtime/src/postgres/embedded-postgres.ts'
-import { makeReadableFolder } from '../../readable-folder.ts'
+import { makeFolderForAllUsers } from '../../temporary-folders.ts'
 import { org, withConsole, type Console } from './console.ts'
 
 /** The tables whose rows belong to a version. */
@@ -52,7 +52,7 @@ export async function* withVersions<T>(
   count: number,
   work: (console: ConsoleWithVersions) => AsyncIterable<T>,
 ): AsyncIterable<T> {
-  const postgres = await startEmbeddedPostgres({ dir: makeReadableFolder('pg-') })
+  const postgres = await startEmbeddedPostgres({ dir: makeFolderForAllUsers('pg-') })
   const databaseUrl = postgres.url('postgres')
   try {
     yield* await withConsole({ SHOAL_RUNTIME: 'sim', DATABASE_URL: databaseUrl }, async function* (console) {

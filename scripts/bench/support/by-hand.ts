@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { freePort } from '../../../e2e/support/free-port.ts'
 import { startEmbeddedPostgres } from '../../../runtime/src/postgres/embedded-postgres.ts'
 import { runCommand } from '../../command.ts'
-import { makeReadableFolder } from '../../readable-folder.ts'
+import { makeFolderForAllUsers } from '../../temporary-folders.ts'
 import { readyAtMs, copyExample } from './squid.ts'
 
 /**
@@ -14,7 +14,7 @@ import { readyAtMs, copyExample } from './squid.ts'
  */
 export async function deployByHand(rpcUrl: string, transfers: number): Promise<number> {
   const cwd = copyExample()
-  const postgres = await startEmbeddedPostgres({ dir: makeReadableFolder('pg-') })
+  const postgres = await startEmbeddedPostgres({ dir: makeFolderForAllUsers('pg-') })
   const port = await freePort()
   const env = {
     ...process.env,

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { runProgram } from '../../../runtime/src/process/network/run-script.ts'
 import { startEmbeddedPostgres } from '../../../runtime/src/postgres/embedded-postgres.ts'
-import { makeReadableFolder } from '../../readable-folder.ts'
+import { makeFolderForAllUsers } from '../../temporary-folders.ts'
 import { compare } from './compare.ts'
 
 const rounds = 7
@@ -56,7 +56,7 @@ export type IndexingServices = {
 
 /** Starts a Postgres and a node that returns the same transactions in each block. */
 export async function startIndexingServices(): Promise<IndexingServices> {
-  const postgres = await startEmbeddedPostgres({ dir: makeReadableFolder('pg-') })
+  const postgres = await startEmbeddedPostgres({ dir: makeFolderForAllUsers('pg-') })
   const node = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += String(chunk)

@@ -183,6 +183,9 @@ const alerts = [
   `insert into mails ("to", subject, sealed_body, created_at) select 'user-' || n || '@example.com', 'Mail', '{"text": "", "html": ""}', now() from generate_series(1, 1000) n`,
 ]
 
+const maintenances = `insert into maintenances (message, starts_at, ends_at, announced_at)
+  values ('We replace a disk.', now() + interval '1 day', now() + interval '25 hours', now())`
+
 /** The tables that are partitioned by day, each with the number of past days for which the statements above insert rows. */
 const partitioned = {
   log_lines: 1,
@@ -195,8 +198,8 @@ const partitioned = {
 
 /**
  * Fills an empty database with the rows of an installation of `versions` versions: organizations, users, deployments, observations,
- * logs, metrics, usage, alerts, status pages and domains. Sealed columns are in plain text, for an app
- * whose sealer stores values in plain text.
+ * logs, metrics, usage, alerts, status pages, domains and a maintenance. Sealed columns are in plain text, for an app whose sealer
+ * stores values in plain text.
  */
 export async function fillInstallation(pool: Pool, versions: number): Promise<void> {
   const orgs = Math.max(6, Math.round(versions / versionsPerOrg))
@@ -217,6 +220,7 @@ export async function fillInstallation(pool: Pool, versions: number): Promise<vo
       alerts,
       statusPages,
       domains,
+      maintenances,
       catalogs,
     ]
     for (const statement of parts.flat()) await client.query(statement)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** Creates a temporary folder that all users can read, since Postgres and squids run as other users. */
-export function makeReadableFolder(prefix: string, parent = tmpdir()): string {
+export function makeFolderForAllUsers(prefix: string, parent = tmpdir()): string {
   const folder = mkdtempSync(join(parent, prefix))
   chmodSync(folder, 0o755)
   return folder
@@ -32,5 +32,5 @@ export function makeMemoryFolder(prefix: string): string | null {
   } catch {
     return null
   }
-  return makeReadableFolder(prefix, memoryMount)
+  return makeFolderForAllUsers(prefix, memoryMount)
 }
