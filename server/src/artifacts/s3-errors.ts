@@ -9,7 +9,7 @@ const advice: Record<string, string> = {
   AccessDenied: 'allow these credentials to read, write, list and delete objects of the bucket',
   AuthorizationHeaderMalformed: 'correct SHOAL_S3_REGION',
   PermanentRedirect: 'correct SHOAL_S3_REGION or SHOAL_S3_ENDPOINT',
-  CredentialsProviderError: 'set SHOAL_S3_ACCESS_KEY and SHOAL_S3_SECRET_KEY, or give this host a role',
+  CredentialsProviderError: 'set SHOAL_S3_ACCESS_KEY and SHOAL_S3_SECRET_KEY, or attach an IAM role to this host',
 }
 
 type S3Error = { name?: unknown; code?: unknown; $metadata?: { httpStatusCode?: unknown } }
@@ -22,10 +22,10 @@ export function s3Unavailable(error: unknown, location: string): ArtifactsUnavai
   if (error instanceof ArtifactsUnavailable) return error
   const { code, status } = codeAndStatusOf(error)
   const isRejected = status !== null && [301, 400, 401, 403, 404].includes(status)
-  const known = advice[code] ?? (isRejected ? 'check the settings SHOAL_S3_*, and the policy of the bucket' : null)
+  const remedy = advice[code] ?? (isRejected ? 'check the settings SHOAL_S3_*, and the policy of the bucket' : null)
   const reason = [code, status === null ? '' : `HTTP ${status}`].filter(Boolean).join(', ')
-  return new ArtifactsUnavailable(`${location} is unavailable (${reason})${known ? `: ${known}` : ''}.`, {
-    isMisconfigured: known !== null,
+  return new ArtifactsUnavailable(`${location} is unavailable (${reason})${remedy ? `: ${remedy}` : ''}.`, {
+    isMisconfigured: remedy !== null,
   })
 }
 

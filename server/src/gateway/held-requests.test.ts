@@ -56,7 +56,7 @@ describe('while no program of a version responds', () => {
     expect(counts.requests).toBe(1)
   })
 
-  test('large bodies and bodies of unknown length are not read while requests wait, and arrive completely', async () => {
+  test('large bodies and bodies of unknown length arrive completely after a wait', async () => {
     const large = Buffer.alloc(1_000_000, 'x')
     const pending = [
       fetch(api(), { method: 'POST', body: large }),
@@ -90,7 +90,7 @@ describe('while no program of a version responds', () => {
     expect(await (await pending).text()).toBe('new')
   })
 
-  test('the number of waiting requests is limited, and a caller that disconnects frees its slot', async () => {
+  test('the number of waiting requests is limited, and a caller that disconnects is no longer counted', async () => {
     const calls = Array.from({ length: maxHeld }, () => startRequest())
     await until(async () => expect((await fetch(api(), { signal: AbortSignal.timeout(2_000) })).status).toBe(503))
     calls.pop()?.destroy()
@@ -104,14 +104,14 @@ describe('while no program of a version responds', () => {
   })
 })
 
-describe('requests to a version that stays down', () => {
+describe('requests to a version that is down', () => {
   beforeEach(async () => {
     bed = await openGatewayTestbed({}, { maxWaitMs: 800, failedAfterMs: 4_000 })
     squid = await bed.createVersion()
   })
   afterEach(() => bed.close())
 
-  test('are held until the version counts as failed, and again after it has responded', async () => {
+  test('are held until the version counts as failed; after it has responded once, the next outage holds them again', async () => {
     const rejectionMs = () => elapsedMs(async () => expect((await fetch(api())).status).toBe(503))
     expect(await rejectionMs()).toBeGreaterThan(700)
     await until(async () => expect(await rejectionMs()).toBeLessThan(300))

@@ -14,6 +14,7 @@ export type PostgresProxy = {
   close: () => Promise<void>
 }
 
+/** Starts a proxy to the server of `postgresUrl`, which may contain the placeholder `{database}`. */
 export async function startPostgresProxy(postgresUrl: string): Promise<PostgresProxy> {
   const postgresAddress = new URL(postgresUrl.replace('{database}', 'postgres'))
   const sockets = new Set<Socket>()
@@ -26,7 +27,6 @@ export async function startPostgresProxy(postgresUrl: string): Promise<PostgresP
       [postgresSocket, clientSocket],
     ] as const) {
       sockets.add(source)
-      if (isFrozen) source.pause()
       source.on('data', (chunk) => void target.write(chunk))
       if (isFrozen) source.pause()
       source.on('error', () => {})

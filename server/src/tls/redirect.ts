@@ -6,28 +6,30 @@ import { ReadLimit } from './read-limit.ts'
 
 const challengePath = '/.well-known/acme-challenge/'
 
-/** The paths of the API, and those of the gateway that contain a token. */
+/** The paths of the API, and those of the gateway that contain a credential. */
 const credentialPaths = /^\/+(?:api|rpc|portal)(?:[/?]|$)/
 
-/** Whether a request is not a page that a browser opens: it changes something, or may contain a token. */
+/** Whether a request must not be redirected, since a program probably sent it: it changes something, or may contain a credential. */
 const isCall = ({ method, url, headers }: IncomingMessage): boolean =>
   !['GET', 'HEAD'].includes(method ?? '') || headers.authorization !== undefined || credentialPaths.test(url ?? '')
 
 /**
  * Handles requests to the HTTP port: responds to the challenges of the ACME authority, and redirects browsers to HTTPS for names that
- * `isServed` accepts. Other names are not redirected, because such links could lead from this server to any site. Calls are refused: a
- * client that follows redirects would send its token unencrypted with every call, and its user would not notice.
+ * `isServed` accepts. Other names are not redirected, because a redirect to the name in the request would let anyone make links that lead
+ * from this server to any site. Calls are refused: a client that follows redirects would send its credential unencrypted with every call,
+ * and its user would not notice.
  */
 export function createRedirect(
   app: App,
   httpsPort: number,
   isServed: (name: string) => boolean,
 ): (req: IncomingMessage, res: ServerResponse) => void {
-  // Anyone may send requests with made-up tokens, and each of them is looked up in the database.
+  // Anyone can send requests with invented challenge tokens, and each of them is looked up in the database.
   const reads = new ReadLimit()
   const challenge = async (req: IncomingMessage, res: ServerResponse, name: string) => {
     const token = (req.url ?? '').slice(challengePath.length)
     try {
+      // `undefined`: refused; null: there is no such challenge.
       const keyAuthorization = await reads.run(() => findKeyAuthorization(app, token, name), undefined)
       if (keyAuthorization === undefined) return send(res, 503, 'Too many concurrent requests.')
       send(res, keyAuthorization === null ? 404 : 200, keyAuthorization ?? 'There is no such challenge.')

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 
-/** The query language of the Portal for EVM datasets, and of the older archive protocol. */
+// The query language of EVM datasets. Queries of the Portal and of the older protocol of SQD's archives (`setGateway` of the SDK) both
+// use it.
 
 const hexList = z.array(z.string().transform((v) => v.toLowerCase())).optional()
 const flag = z.boolean().optional()
@@ -34,7 +35,7 @@ const height = z.number().int().nonnegative()
 /** Maximum number of log requests, and of transaction requests, in one query. */
 const maxRequests = 1_000
 
-/** A query of a stream: the range of blocks, the requested items, and the fields of each kind of item. */
+/** The body of a request for blocks: the range, the requested items, and the fields of each kind of item. */
 export const EvmQuery = z
   .object({
     type: z.literal('evm', 'This dataset is of type "evm".').optional(),
@@ -96,7 +97,10 @@ export const doesTransactionMatch = (request: TransactionRequest, tx: RawTransac
 const isAllowed = (allowed: string[] | undefined, value: string | undefined): boolean =>
   allowed === undefined || (value !== undefined && allowed.includes(value.toLowerCase()))
 
-/** Returns an `eth_getLogs` filter that covers the query, by address and first topic only; null when the query requests no logs. */
+/**
+ * Returns an `eth_getLogs` filter that covers the query, by address and first topic only; null when the query requests no logs. The
+ * filter is empty, for all logs, when the query requests the logs of its transactions, which can have any address.
+ */
 export function logFilter(query: EvmQuery): { address?: string[]; topics?: string[][] } | null {
   if (query.transactions.some((r) => r.logs) || query.logs.some((r) => r.transactionLogs)) return {}
   if (query.logs.length === 0) return null

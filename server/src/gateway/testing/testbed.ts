@@ -80,6 +80,7 @@ export async function openGatewayTestbed(
     createVersion: async (spec = {}) => {
       const squid = await makeVersion(t.app, org, { apis: [{}], ...spec })
       await notifySquidChanged(t.app.db, squid.id)
+      // Requests for metrics are not held, so they fail immediately: with another code once the gateway knows the version.
       const metrics = `${url}/acme/${squid.name}@${squid.slot}/processors/unknown/metrics`
       await until(async () =>
         expect(await (await fetch(metrics)).json()).not.toMatchObject({ code: 'SQUID_NOT_FOUND' }),

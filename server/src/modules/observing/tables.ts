@@ -104,7 +104,7 @@ export const processorStates = pgTable(
     followsHead: boolean().notNull().default(false),
     /** When the processor's RPC node last responded, accurate to ten seconds; null if its metrics do not count requests. */
     answeredAt: time(),
-    /** The usual interval between responses of the processor's node. */
+    /** The usual interval between responses of the processor's node: each response counts as a move of one block. */
     responseRate: jsonb().$type<BlockRate>().notNull().default(unknownBlockRate),
     /** When the processor last responded, accurate to half a minute. */
     scrapedAt: time().notNull(),

@@ -20,7 +20,7 @@ type SquidUsage = Omit<OperatorUsage, 'logLines'> & { squidId: number; orgId: nu
 async function usageBySquid(db: Db, now: Date): Promise<SquidUsage[]> {
   const sampledFrom = timestampSql(now.getTime() - minutes(5))
   const dayAgo = timestampSql(now.getTime() - days(1))
-  // Reads each version's samples by index, because the samples of all versions of a day are in one partition.
+  // Reads each version's samples by index, because one partition contains a day's samples of all versions.
   const { rows } = await db.execute<SquidUsage>(sql`
     select s.id as "squidId", s.org_id as "orgId",
       coalesce(c.cpu, 0)::float8 as "cpuCores", coalesce(c.memory, 0)::float8 as "memoryBytes",
@@ -46,6 +46,7 @@ async function usageBySquid(db: Db, now: Date): Promise<SquidUsage[]> {
  */
 async function logLinesBySquid(db: Db, now: Date): Promise<Map<number, number>> {
   const dayAgo = timestampSql(now.getTime() - days(1))
+  // The lines after `indexed_seq` are not in blocks yet. `usage_day` is the last day on which the version wrote lines.
   try {
     const { rows } = await db.execute<{ squidId: number; lines: number }>(sql`
       select squid_id as "squidId", sum(lines)::float8 as lines from (

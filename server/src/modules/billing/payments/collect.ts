@@ -15,7 +15,7 @@ import {
   selectCharge,
   type ChargeRow,
   type InvoiceRow,
-  listDueOrgs,
+  listOrgsToCollect,
 } from './payment-store.ts'
 import type { ChargeOutcome, PaymentProvider } from './provider.ts'
 
@@ -138,7 +138,7 @@ export const invoiceNumber = (number: number): string => `SHOAL-${String(number)
 /** Charges the organizations whose next attempt is due, and terminates those that have not paid for too long. */
 export async function retryDueCharges(app: App, provider: PaymentProvider): Promise<void> {
   const now = app.clock.now()
-  for (const { orgId, isDue } of await listDueOrgs(app.db, now)) {
+  for (const { orgId, isDue } of await listOrgsToCollect(app.db, now)) {
     // A failure for one organization must not prevent charging the others.
     const work = isDue
       ? chargeUnpaidInvoices(app, provider, orgId, { isScheduled: true })

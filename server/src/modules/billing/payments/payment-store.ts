@@ -131,7 +131,7 @@ export async function insertCharge(db: Db, charge: ChargeRow): Promise<void> {
   await db.insert(charges).values(charge)
 }
 
-/** Records the outcome of a charge. Returns the charge; null if it is unknown. */
+/** Records the outcome of a charge. Returns the charge; null if no charge has this key. */
 export async function endCharge(db: Db, key: string, outcome: Partial<ChargeRow>): Promise<ChargeRow | null> {
   const [row] = await db.update(charges).set(outcome).where(eq(charges.key, key)).returning()
   return row ?? null
@@ -154,12 +154,12 @@ export async function recordEvent(db: Db, id: string, at: Date): Promise<void> {
   await db.insert(billingEvents).values({ id, at }).onConflictDoNothing()
 }
 
-/** Adds a setup of the test provider. */
+/** Adds a payment method setup (like Stripe's SetupIntent) of the test provider. */
 export async function insertSetup(db: Db, setup: typeof testSetups.$inferInsert): Promise<void> {
   await db.insert(testSetups).values(setup)
 }
 
-/** Returns the setup of the test provider with this secret; null if there is none. */
+/** Returns the setup of the test provider with this client secret; null if there is none. */
 export async function selectSetup(db: Db, clientSecret: string) {
   const [row] = await db.select().from(testSetups).where(eq(testSetups.clientSecret, clientSecret))
   return row ?? null
@@ -181,10 +181,10 @@ export async function changeSetup(
 }
 
 /**
- * Returns organizations with unpaid invoices, including deleted organizations. `isDue`: whether to charge the organization now;
- * otherwise its debt may be too old.
+ * Returns the organizations with unpaid invoices that must be charged now (`isDue`), or that are in debt and may have to be terminated.
+ * Includes deleted organizations. Omits those whose next retry is later, and those whose account was settled after their deletion.
  */
-export async function listDueOrgs(db: Db, now: Date): Promise<{ orgId: number; isDue: boolean }[]> {
+export async function listOrgsToCollect(db: Db, now: Date): Promise<{ orgId: number; isDue: boolean }[]> {
   const { rows } = await db.execute<{ orgId: number; isDue: boolean }>(sql`
     select o.id as "orgId", (a.failing_since is null or coalesce(a.next_retry_at <= ${now}, false)) as "isDue"
     from orgs o left join billing_accounts a on a.org_id = o.id

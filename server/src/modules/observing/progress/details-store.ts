@@ -34,15 +34,17 @@ export type ObservedProcessor = {
   progressedAtMs: number | null
   headMovedAtMs: number | null
   scrapedAtMs: number
-  unansweredSinceMs: number | null
+  /** Since when the processor has not responded although its program is running; null if it responds. */
+  unresponsiveSinceMs: number | null
   headRate: BlockRate
   /** When the processor's own metrics last reported that it had caught up; null if they never did. */
   caughtUpAtMs: number | null
   stalledMs: number
   followsHead: boolean
   /** When the processor's RPC node last responded; null if its metrics do not count requests. */
-  answeredAtMs: number | null
-  responseRate: BlockRate
+  nodeRespondedAtMs: number | null
+  /** The usual interval between responses of the node: each response counts as a move of one block. */
+  nodeResponseRate: BlockRate
   head: ObservedHead | null
 }
 
@@ -145,9 +147,9 @@ export async function selectProcessors(db: Db, selector: SquidSelector): Promise
         'processor_states',
         `processor, current_block as "currentBlock", total_blocks as "totalBlocks", blocks_per_second as "blocksPerSecond",
          eta_seconds as "etaSeconds", ${epochMs('progressed_at')} as "progressedAtMs", ${epochMs('head_moved_at')} as "headMovedAtMs",
-         ${epochMs('scraped_at')} as "scrapedAtMs", ${epochMs('unanswered_since')} as "unansweredSinceMs", head_rate as "headRate",
+         ${epochMs('scraped_at')} as "scrapedAtMs", ${epochMs('unanswered_since')} as "unresponsiveSinceMs", head_rate as "headRate",
          ${epochMs('caught_up_at')} as "caughtUpAtMs", stalled_ms as "stalledMs", follows_head as "followsHead",
-         ${epochMs('answered_at')} as "answeredAtMs", response_rate as "responseRate", t.chain`,
+         ${epochMs('answered_at')} as "nodeRespondedAtMs", response_rate as "nodeResponseRate", t.chain`,
       ),
     ),
     // Reads each head once per chain, not per processor, since there are few chains and many processors.

@@ -21,9 +21,9 @@ export async function listLags(
     containers.filter(({ state }) => state === 'running').map((row) => keyOf(row.squidId, row.container)),
   )
   return processors.flatMap((metrics) => {
-    const { squidId, processor, scrapedAtMs, unansweredSinceMs } = metrics
+    const { squidId, processor, scrapedAtMs, unresponsiveSinceMs } = metrics
     const lag = running.has(keyOf(squidId, processor)) ? lagOf(metrics, times.nowMs) : null
-    const isResponding = unansweredSinceMs === null && scrapedAtMs >= times.sinceMs
+    const isResponding = unresponsiveSinceMs === null && scrapedAtMs >= times.sinceMs
     return lag && (isResponding || lag.source === 'rpc') ? [{ squidId, container: processor, ...lag }] : []
   })
 }

@@ -22,7 +22,7 @@ test('a status includes its start time, if that was observed', () => {
   expect(since(container({ state: 'starting' }))).toBe(startedMs)
   expect(since(container(), metricsOf())).toBe(startedMs)
   expect(since(container(), metricsOf({ caughtUpAtMs: ago(minutes(3)) }))).toBe(ago(minutes(3)))
-  expect(since(container(), metricsOf({ unansweredSinceMs: ago(minutes(7)) }))).toBe(ago(minutes(7)))
+  expect(since(container(), metricsOf({ unresponsiveSinceMs: ago(minutes(7)) }))).toBe(ago(minutes(7)))
 })
 
 describe('a processor is', () => {
@@ -68,9 +68,9 @@ describe('a processor is', () => {
   })
 
   test('STUCK when its metrics no longer respond', () => {
-    expect(status(container(), metricsOf({ unansweredSinceMs: ago(minutes(6)) }))).toBe('STUCK')
-    expect(status(container(), metricsOf({ unansweredSinceMs: ago(minutes(1)) }))).toBe('STALLED')
-    expect(status(container(), metricsOf({ unansweredSinceMs: ago(20_000) }))).toBe('SYNCING')
+    expect(status(container(), metricsOf({ unresponsiveSinceMs: ago(minutes(6)) }))).toBe('STUCK')
+    expect(status(container(), metricsOf({ unresponsiveSinceMs: ago(minutes(1)) }))).toBe('STALLED')
+    expect(status(container(), metricsOf({ unresponsiveSinceMs: ago(20_000) }))).toBe('SYNCING')
   })
 
   test('STUCK while it keeps crashing, until a run lasts two minutes', () => {
@@ -120,7 +120,10 @@ describe('a processor is', () => {
         reason: expect.stringContaining('No healthy node of its chain has shown the head since'),
         sinceMs: ago(60_000),
       })
-      const responses = { answeredAtMs: ago(5000), responseRate: { moves: 50, msPerMove: 10_000, blocksPerMove: 1 } }
+      const responses = {
+        nodeRespondedAtMs: ago(5000),
+        nodeResponseRate: { moves: 50, msPerMove: 10_000, blocksPerMove: 1 },
+      }
       expect(status(container(), metricsOf({ ...unknown, ...responses }))).toBe('STALLED')
     })
 

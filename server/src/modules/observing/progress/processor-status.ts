@@ -62,11 +62,11 @@ export function stuckReason(
   if (state !== 'running') return null
   if (!isOfCurrentRun(container, metrics))
     return notIndexingReason(container, nowMs, Math.max(waitMs, notIndexingAfterMs))
-  const { unansweredSinceMs, currentBlock } = metrics
-  if (unansweredSinceMs !== null && nowMs - unansweredSinceMs >= waitMs)
+  const { unresponsiveSinceMs, currentBlock } = metrics
+  if (unresponsiveSinceMs !== null && nowMs - unresponsiveSinceMs >= waitMs)
     return {
-      reason: `Its metrics have not responded since ${readableTime(unansweredSinceMs)}.`,
-      sinceMs: unansweredSinceMs,
+      reason: `Its metrics have not responded since ${readableTime(unresponsiveSinceMs)}.`,
+      sinceMs: unresponsiveSinceMs,
     }
   const silence = silenceOf(metrics, nowMs)
   // The other signs are not caused by the processor: an unknown or idle chain is reported by another alert.

@@ -6,11 +6,11 @@ export type SourceSigns = {
   /** When the processor's metrics were last scraped successfully. */
   scrapedAtMs: number
   /** Since when the processor's metrics have not responded; null if they respond. */
-  unansweredSinceMs: number | null
+  unresponsiveSinceMs: number | null
   /** When the processor's RPC node last responded, accurate to ten seconds; null if its metrics do not count requests. */
-  answeredAtMs: number | null
-  /** The usual interval between responses of the node. */
-  responseRate: BlockRate
+  nodeRespondedAtMs: number | null
+  /** The usual interval between responses of the node: each response counts as a move of one block. */
+  nodeResponseRate: BlockRate
   /** When the head last moved according to the processor's metrics. */
   headMovedAtMs: number | null
   headRate: BlockRate
@@ -33,15 +33,15 @@ const minResponses = 4
  * that cannot be determined. Periods without observations do not count as silence.
  */
 export function silenceOf(signs: SourceSigns, nowMs: number): Silence | null {
-  const { scrapedAtMs, unansweredSinceMs, answeredAtMs, responseRate, headMovedAtMs, head } = signs
-  if (unansweredSinceMs !== null) return silenceSince(unansweredSinceMs, 'metrics', nowMs, minSilenceMs)
-  const countsResponses = answeredAtMs !== null && responseRate.moves >= minResponses
+  const { scrapedAtMs, unresponsiveSinceMs, nodeRespondedAtMs, nodeResponseRate, headMovedAtMs, head } = signs
+  if (unresponsiveSinceMs !== null) return silenceSince(unresponsiveSinceMs, 'metrics', nowMs, minSilenceMs)
+  const countsResponses = nodeRespondedAtMs !== null && nodeResponseRate.moves >= minResponses
   const nodeSilence = countsResponses
     ? silenceSince(
-        answeredAtMs,
+        nodeRespondedAtMs,
         'requests',
         scrapedAtMs,
-        Math.max(minSilenceMs, responseRate.msPerMove * silenceFactor),
+        Math.max(minSilenceMs, nodeResponseRate.msPerMove * silenceFactor),
       )
     : null
   // Checked even if the processor's requests succeed, since the gateway may respond from its cache.

@@ -45,7 +45,7 @@ export function processorFacts(
 
 /** Whether a processor is running and its metrics respond. */
 export const isResponding = (container: ObservedContainer, metrics: ObservedProcessor | undefined): boolean =>
-  container.state === 'running' && isOfCurrentRun(container, metrics) && metrics.unansweredSinceMs === null
+  container.state === 'running' && isOfCurrentRun(container, metrics) && metrics.unresponsiveSinceMs === null
 
 function notIndexingOf(
   container: ObservedContainer,

@@ -48,7 +48,7 @@ const examples: Record<AlertKind, Example> = {
     container: 'eth',
   },
   STALLED: {
-    facts: version({ processorMetrics: metrics({ unansweredSinceMs: ago(minutes(6)) }) }),
+    facts: version({ processorMetrics: metrics({ unresponsiveSinceMs: ago(minutes(6)) }) }),
     severity: 'CRITICAL',
     container: 'eth',
   },

@@ -60,9 +60,9 @@ function silentSince(
   const head = headOf(row)?.head ?? null
   const signs = {
     scrapedAtMs: metrics.scrapedAt.getTime(),
-    unansweredSinceMs: metrics.unansweredSince?.getTime() ?? null,
-    answeredAtMs: metrics.answeredAt?.getTime() ?? null,
-    responseRate: metrics.responseRate,
+    unresponsiveSinceMs: metrics.unansweredSince?.getTime() ?? null,
+    nodeRespondedAtMs: metrics.answeredAt?.getTime() ?? null,
+    nodeResponseRate: metrics.responseRate,
     headMovedAtMs: metrics.headMovedAt?.getTime() ?? null,
     headRate: metrics.headRate,
     head: head && { ...head, movedAtMs: head.movedAt.getTime(), observedAtMs: head.observedAt.getTime() },

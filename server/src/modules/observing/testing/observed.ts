@@ -1,7 +1,7 @@
 import { unknownBlockRate } from '../../chains/index.ts'
 import type { ObservedContainer, ObservedProcessor } from '../progress/details-store.ts'
 
-/** A container that is running and has never ended, except for `change`. */
+/** A running container without an earlier run; `change` replaces some of these values. */
 export const observedContainer = (change: Partial<ObservedContainer>): ObservedContainer => ({
   squidId: 1,
   container: 'eth',
@@ -17,7 +17,7 @@ export const observedContainer = (change: Partial<ObservedContainer>): ObservedC
   ...change,
 })
 
-/** A processor in the middle of its chain that made progress just before `nowMs`, except for `change`. */
+/** A processor in the middle of its chain that made progress just before `nowMs`; `change` replaces some of these values. */
 export const observedProcessor = (nowMs: number, change: Partial<ObservedProcessor>): ObservedProcessor => ({
   squidId: 1,
   processor: 'eth',
@@ -28,13 +28,13 @@ export const observedProcessor = (nowMs: number, change: Partial<ObservedProcess
   progressedAtMs: nowMs - 3000,
   headMovedAtMs: nowMs - 3000,
   scrapedAtMs: nowMs - 1000,
-  unansweredSinceMs: null,
+  unresponsiveSinceMs: null,
   headRate: unknownBlockRate,
   caughtUpAtMs: null,
   stalledMs: 0,
   followsHead: false,
-  answeredAtMs: null,
-  responseRate: unknownBlockRate,
+  nodeRespondedAtMs: null,
+  nodeResponseRate: unknownBlockRate,
   head: null,
   ...change,
 })

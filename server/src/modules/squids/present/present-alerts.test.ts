@@ -52,7 +52,7 @@ test('there is no alert for a quiet chain, a processor at its head, or a process
 
 test('unresponsive metrics and a failed run are reported with the time at which they began', () => {
   const sinceMs = ago(minutes(7))
-  expect(alerts({ unansweredSinceMs: sinceMs })).toMatchObject([{ label: 'eth is stuck', since: iso(sinceMs) }])
+  expect(alerts({ unresponsiveSinceMs: sinceMs })).toMatchObject([{ label: 'eth is stuck', since: iso(sinceMs) }])
   expect(alerts({}, { state: 'finished', exitCode: 2, sinceMs })).toMatchObject([
     { reason: 'It ended with code 2.', since: iso(sinceMs) },
   ])
