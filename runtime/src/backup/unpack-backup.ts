@@ -23,8 +23,9 @@ const RULES_BY_AREA: Record<string, { folder: number; file: number; isRunnable?:
 }
 
 /**
- * Writes the content of a backup into the empty folder `dir`, with links last. Ignores owners and modes in the backup.
- * @returns the paths of links that were skipped because they leave their top folder, or are located behind another link
+ * Writes the content of a backup into the empty folder `dir`, with links last. Ignores the owners in the backup, and the modes
+ * except whether a file of `images` or `toolchain` is executable.
+ * @returns the paths of links that were skipped because they leave their top folder, or have another link in their path
  * @throws Error when the backup contains unexpected entries
  */
 export async function unpackBackup(content: Readable, dir: string, signal: AbortSignal): Promise<string[]> {
@@ -45,7 +46,8 @@ export async function unpackBackup(content: Readable, dir: string, signal: Abort
   })
   let failure: unknown = null
   unpack.on('error', (error) => (failure ??= error))
-  // tar skips entries of unsupported types and large headers without calling the filter.
+  // tar skips entries of unsupported types and large headers without calling the filter. Entries that the filter refused arrive here, too:
+  // symbolic links, which are made last.
   unpack.on('ignoredEntry', (entry: ReadEntry) => {
     if (entry.type !== 'SymbolicLink') rejection ??= rejectionOf(entry) ?? `${quoted(entry.path)} cannot be read`
   })
@@ -81,12 +83,11 @@ function rejectionOf({ path, type, linkpath = '' }: ReadEntry): string | null {
   if (!rules) return `${quoted(path)} is not part of a backup`
   if (type === 'File' || type === 'Directory') return null
   if (!rules.isRunnable || (type !== 'Link' && type !== 'SymbolicLink')) return `${quoted(path)} is a ${type}`
-  const isTargetAllowed = type === 'SymbolicLink' || RULES_BY_AREA[linkpath.split('/')[0] ?? '']?.isRunnable === true
-  return isTargetAllowed
-    ? type === 'Link'
-      ? pathRejection(linkpath)
-      : null
-    : `${quoted(path)} links to a folder that it must not link to`
+  // `makeLinks` checks the target of a symbolic link.
+  if (type === 'SymbolicLink') return null
+  return RULES_BY_AREA[linkpath.split('/')[0] ?? '']?.isRunnable
+    ? pathRejection(linkpath)
+    : `${quoted(path)} is a hard link to ${quoted(linkpath)}, which is not in images or toolchain`
 }
 
 async function setModes(dir: string): Promise<void> {

@@ -115,7 +115,7 @@ class KubernetesRuntime implements Runtime {
     await this.#untilRemoved(workload)
     await this.#tasks.enqueue(anchorName(workload.id), async () => {
       const desired = desiredStateOf(workload)
-      state.find(workload.tenant, workload.id)?.expectObjects(desired.containers.map(({ object }) => object))
+      state.find(workload.tenant, workload.id)?.addRequested(desired.containers.map(({ object }) => object))
       const anchor = await client.apply(anchorObject(this.#options, desired))
       for (const spec of workload.containers)
         await client.apply(secretObject(this.#options, workload, spec, anchor.metadata.uid))

@@ -112,7 +112,7 @@ describeKinds(standardKinds, (kind) => {
     expect(existsSync(join(harness.options.stateDir, 'containers/one/processor'))).toBe(false)
   })
 
-  test('a container whose shim was killed is stopped and restarted', async () => {
+  test('a container whose shim was killed is ended, and waits for its restart', async () => {
     await serveAndKill([container('processor', {})], 1)
     await harness.restart()
     const pidsFile = join(harness.options.stateDir, 'containers/one/processor/runs/1/pids')
@@ -126,7 +126,7 @@ describeKinds(standardKinds, (kind) => {
     expect(containerPids(harness.host)).toEqual([])
   })
 
-  /** Writes the record of `processor` in the format of earlier releases, which did not record runs. */
+  /** Writes the record of `processor` in the format of earlier releases, which recorded only the number of starts (`run`) and counters. */
   const writeEarlierRecord = (changes: object) => {
     const file = join(harness.options.stateDir, 'containers/one/processor/record.json')
     const { begun, current, lastRun, used, countedBefore, stopGraceMs, ...otherFields } = JSON.parse(
@@ -168,7 +168,7 @@ describeKinds(standardKinds, (kind) => {
     expect(containerPids(harness.host)).toEqual([])
   })
 
-  test('a container in backoff recorded by an earlier release is restarted, and its counters continue', async () => {
+  test('a container in backoff recorded by an earlier release is restarted, and the ordinals of its runs continue', async () => {
     await serveAndKill([container('processor', { ENDS_AFTER_MS: '100' })], 1)
     await until(() => expect(containerPids(harness.host)).toEqual([]))
     writeEarlierRecord({
@@ -184,7 +184,7 @@ describeKinds(standardKinds, (kind) => {
     )
   })
 
-  test('a container whose record was lost in a power failure runs exactly once', async () => {
+  test('a program whose record was lost in a power failure is ended and started again, so that it never runs twice concurrently', async () => {
     await serveAndKill([container('processor', {})], 1)
     const before = containerPids(harness.host)
     writeFileSync(join(harness.options.stateDir, 'containers/one/processor/record.json'), '')

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { replaceFile } from './replace-file.ts'
 
 /**
- * One kind of protection on this host: what is used, and what it does not protect, as sentences for operators. `isProtected`: squids have
- * this protection, even if it is weaker than it could be.
+ * One kind of protection on this host. `state`: what is used. `isProtected`: squids have this protection, even if it is weaker than it could
+ * be. `problems`: what it does not protect, as sentences for operators.
  */
-export type HostPart = { state: string; isProtected: boolean; problems: string[] }
+export type ProtectionReport = { state: string; isProtected: boolean; problems: string[] }
 
 /** The protections of squids on this host. */
-export type HostReport = Record<'sandbox' | 'limits' | 'disk' | 'network' | 'users', HostPart>
+export type HostReport = Record<'sandbox' | 'limits' | 'disk' | 'network' | 'users', ProtectionReport>
 
 /** A report and the time at which a worker recorded it. */
 export type RecordedHostReport = { at: string; report: HostReport }
@@ -17,8 +17,8 @@ export type RecordedHostReport = { at: string; report: HostReport }
 const reportFile = (stateDir: string) => join(stateDir, 'host.json')
 
 /**
- * Records the report of the active worker. Other processes read it: they may have other rights, and detecting the network would
- * disturb the worker's networks.
+ * Records the report of the active worker. Other processes read it instead of inspecting the host: they may have other rights, and
+ * detecting the network would disturb the worker's networks.
  */
 export const recordHostReport = (stateDir: string, report: HostReport): void =>
   replaceFile(reportFile(stateDir), JSON.stringify({ at: new Date().toISOString(), report }))

@@ -5,7 +5,7 @@ import { prepareCgroupBase } from './cgroup-base.ts'
 import type { CgroupBase } from './cgroup-files.ts'
 import type { Disks } from './disk/disks.ts'
 import { type Bwrap, limitationsByPart } from './host-limitations.ts'
-import type { HostPart, HostReport } from './host-report.ts'
+import type { HostReport, ProtectionReport } from './host-report.ts'
 import { findDisks } from './disk/find-disks.ts'
 import { installationNumber } from './network/allocations.ts'
 import { type NetworkMode, findNetwork } from './network/find-network.ts'
@@ -137,7 +137,7 @@ function reportOf(features: Features & { bwrapFeatures: BwrapFeatures }, found: 
   const sharedUser = isRoot ? 'all squids as root' : 'all squids as the user of the server'
   const sharedUids =
     found.users === null ? [] : [`Another installation on this host may give its squids the same uids: ${found.users}.`]
-  const part = (state: string, isProtected: boolean, problems: (string | null)[]): HostPart => ({
+  const part = (state: string, isProtected: boolean, problems: (string | null)[]): ProtectionReport => ({
     state,
     isProtected,
     problems: problems.filter((problem) => problem !== null),

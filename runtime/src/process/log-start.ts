@@ -5,9 +5,9 @@ import { promisify } from 'node:util'
 import { replaceFile } from './replace-file.ts'
 
 /**
- * Where the kept part of a log begins. A position counts all bytes that programs have written to the log. The file has fewer bytes:
- * the oldest are removed, because the size of a file that a program writes is limited (RLIMIT_FSIZE), and the next ones may be a
- * hole.
+ * Where the kept part of a log begins. A log has three parts: *removed* bytes are no longer in the file, because the size of a file that a
+ * program writes is limited (RLIMIT_FSIZE); *freed* bytes are a hole at the beginning of the file; *kept* bytes can be read. A position
+ * counts all bytes that programs have ever written to the log.
  */
 export type LogStart = {
   /** Position of the first byte of the file. */
@@ -20,7 +20,10 @@ export type LogStart = {
 const UNIT_BYTES = 1024 * 1024
 const MARK_BYTES = 16
 
-/** The content of the file next to a log. `removal`: a removal that was begun. It is complete if the log no longer begins with `mark`. */
+/**
+ * The content of the file next to a log. `removal`: a removal that was begun, with the `removedBytes` after it. It is complete if the log
+ * no longer begins with `mark`.
+ */
 type StartFile = LogStart & { removal?: { removedBytes: number; mark: string } }
 
 /** Returns the path of the file that contains the `LogStart` of a log. It is next to the log. */
@@ -34,7 +37,7 @@ export function logFileBytes(file: string): number {
 /** Returns the position at which the next byte of a log will be written. */
 export const logEnd = (file: string): number => readLogStart(file).removedBytes + logFileBytes(file)
 
-/** Returns where the kept part of a log begins; its beginning if nothing was freed. */
+/** Returns where the kept part of a log begins; position 0 if nothing was freed or removed. */
 export function readLogStart(logFile: string): LogStart {
   const { removedBytes, keptFrom, removal } = readStartFile(logFile)
   if (!removal || readMark(logFile) === removal.mark) return { removedBytes, keptFrom }
@@ -56,20 +59,21 @@ function writeStartFile(logFile: string, start: StartFile): void {
 }
 
 /**
- * Turns the bytes before the position `until` into a hole. The size of the file does not change. Resolves with the new start, even if
- * the file system does not support holes: the space is then freed when the log is removed.
+ * Turns the bytes before the position `until` into a hole. The size of the file does not change. `logFile` returns the current path, since
+ * the file is moved when its container is removed. Resolves with the new start, even if the file system does not support holes: the space
+ * is then freed when the log is removed.
  */
 export async function freeLog(logFile: () => string, start: LogStart, until: number): Promise<LogStart> {
   const freed = { ...start, keptFrom: until }
-  // Written before the hole is made, so that readers without a position skip the hole.
+  // Written before the hole is made, so that readers that start at the beginning of the log skip the hole.
   writeStartFile(logFile(), freed)
   await fallocate(logFile(), '--punch-hole', until - start.removedBytes)
   return freed
 }
 
 /**
- * Removes bytes before the position `until` from the file, while programs write to it. `until` must have been freed. Resolves with
- * the new start; null if the file system cannot do that (ext4 and XFS can).
+ * Removes bytes before the position `until` from the file, while programs write to it. The bytes before `until` must have
+ * been freed. Resolves with the new start; null if the file system cannot do that (ext4 and XFS can).
  */
 export async function shortenLog(logFile: () => string, start: LogStart, until: number): Promise<LogStart | null> {
   const bytes = Math.floor((until - start.removedBytes) / UNIT_BYTES) * UNIT_BYTES

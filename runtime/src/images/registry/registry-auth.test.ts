@@ -21,9 +21,10 @@ vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 })
 let folder: string
 let tokenServer: Server
 let registry: Registry
-/** The received token requests: their method, credentials and scopes. */
-let tokenRequests: { method: string; by: string; scopes: string[] }[]
-let lifetimeS: number
+/** The received token requests. `credentials`: `user:password`, or an identity token. */
+let tokenRequests: { method: string; credentials: string; scopes: string[] }[]
+/** The lifetime of tokens that the token server reports. They are valid for longer. */
+let reportedLifetimeS: number
 
 /** Signs a token for the scopes, as the token specification of Docker's registry defines it. */
 function tokenFor(scopes: string[]): string {
@@ -50,7 +51,6 @@ function tokenFor(scopes: string[]): string {
 }
 
 beforeAll(async () => {
-  if (!hasRegistry) return
   folder = mkdtempSync(join(tmpdir(), 'token-'))
   const files = ['-keyout', join(folder, 'key.pem'), '-out', join(folder, 'certificate.pem')]
   const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=issuer']
@@ -60,15 +60,16 @@ beforeAll(async () => {
       const body = new URLSearchParams(await text(request))
       const query = new URL(request.url ?? '', 'http://localhost').searchParams
       const basic = Buffer.from((request.headers.authorization ?? '').replace('Basic ', ''), 'base64').toString()
-      const by = body.get('refresh_token') ?? basic
+      const credentials = body.get('refresh_token') ?? basic
       const scopes = [...query.getAll('scope'), ...body.getAll('scope')]
-      tokenRequests.push({ method: request.method ?? '', by, scopes })
-      if (!['me:a-password', 'identity'].includes(by)) {
+      tokenRequests.push({ method: request.method ?? '', credentials, scopes })
+      if (!['me:a-password', 'an-identity-token'].includes(credentials)) {
         response.writeHead(401).end('{"errors":[]}')
         return
       }
       const token = tokenFor(scopes)
-      response.end(JSON.stringify(by === 'identity' ? { access_token: token } : { token, expires_in: lifetimeS }))
+      const isIdentityToken = credentials === 'an-identity-token'
+      response.end(JSON.stringify(isIdentityToken ? { access_token: token } : { token, expires_in: reportedLifetimeS }))
     })()
   })
   await new Promise<void>((resolve) => tokenServer.listen(0, '127.0.0.1', resolve))
@@ -78,7 +79,7 @@ beforeAll(async () => {
 
 beforeEach(() => {
   tokenRequests = []
-  lifetimeS = 300
+  reportedLifetimeS = 300
 })
 
 afterAll(async () => {
@@ -99,18 +100,18 @@ async function push(client: RegistryClient, repository: string): Promise<string>
 }
 
 describe.skipIf(!hasRegistry)('with a registry', () => {
-  test('requests one token for a repository, and another one to mount a layer from a second repository', async () => {
+  test('requests one token for a repository, and another one to mount its layer in a second repository', async () => {
     const client = clientWith({ username: 'me', password: 'a-password' })
     const digest = await push(client, 'a')
     expect(await client.hasBlob('a', digest, signal)).toBe(true)
-    const request = { method: 'GET', by: 'me:a-password' }
+    const request = { method: 'GET', credentials: 'me:a-password' }
     expect(tokenRequests).toEqual([{ ...request, scopes: ['repository:a:pull,push'] }])
     expect(await client.mountBlob('b', digest, 'a', signal)).toBe(true)
     expect(tokenRequests[1]).toEqual({ ...request, scopes: ['repository:b:pull,push', 'repository:a:pull'] })
   })
 
-  test('requests a new token when the previous one has expired', async () => {
-    lifetimeS = 1
+  test('requests a new token shortly before the reported lifetime of the previous one ends', async () => {
+    reportedLifetimeS = 1
     const client = clientWith({ username: 'me', password: 'a-password' })
     const digest = await push(client, 'short')
     const before = tokenRequests.length
@@ -118,16 +119,17 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     expect(tokenRequests.length).toBeGreaterThan(before)
   })
 
-  test('exchanges an identity token', async () => {
-    const client = clientWith({ identityToken: 'identity' })
-    expect(await client.hasBlob('identity', await push(client, 'identity'), signal)).toBe(true)
-    expect(tokenRequests[0]).toEqual({ method: 'POST', by: 'identity', scopes: ['repository:identity:pull,push'] })
+  test('exchanges an identity token for a token of the registry', async () => {
+    const client = clientWith({ identityToken: 'an-identity-token' })
+    expect(await client.hasBlob('c', await push(client, 'c'), signal)).toBe(true)
+    const scopes = ['repository:c:pull,push']
+    expect(tokenRequests[0]).toEqual({ method: 'POST', credentials: 'an-identity-token', scopes })
   })
 
   test('explains a refused password without showing it', async () => {
     const error = await push(clientWith({ username: 'me', password: 'wrong-secret' }), 'a').catch((e: unknown) => e)
     expect(String(error)).toMatch(
-      /Could not sign in to 127\.0\.0\.1:\d+ at 127\.0\.0\.1:\d+: the server responded with status 401/,
+      /Could not sign in to the registry 127\.0\.0\.1:\d+ with its token server 127\.0\.0\.1:\d+: the server responded with status 401/,
     )
     expect(String(error) + JSON.stringify(error)).not.toContain('wrong-secret')
   })

@@ -56,7 +56,7 @@ export class RegistryAuth {
     scopes: Scope[],
   ): Promise<{ token: string; lifetimeS: number }> {
     const url = new URL(realm)
-    const purpose = `sign in to ${this.#host} at ${url.host}`
+    const purpose = `sign in to the registry ${this.#host} with its token server ${url.host}`
     if (url.protocol !== 'https:' && !this.#isPlainHttp)
       throw new RegistryError(`Could not ${purpose}: the URL of its token server must start with https`, { status: 0 })
     const credentials = await this.#credentials()

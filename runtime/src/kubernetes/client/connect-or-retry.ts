@@ -4,8 +4,8 @@ import { ClusterUnreachable } from './kube-error.ts'
 const RETRY_MS = 2000
 
 /**
- * Calls `connect`. If the API server does not respond, logs that, and retries in the background until it responds or `signal` is
- * aborted, so that Shoal can start while its cluster is unreachable.
+ * Calls `connect`. If the API server does not respond, logs that, and retries in the background until `connect` succeeds or
+ * `signal` is aborted, so that Shoal can start while its cluster is unreachable.
  * @throws any other error of the first call
  */
 export async function connectOrRetry(
@@ -17,13 +17,15 @@ export async function connectOrRetry(
     await connect()
   } catch (error) {
     if (!(error instanceof ClusterUnreachable)) throw error
-    log(`${error.message}. Shoal retries. Until the API server responds, squids cannot be reached, started or stopped.`)
+    log(
+      `${error.message}. Shoal retries. Until the API server of the cluster responds, squids cannot be reached, started or stopped.`,
+    )
     void retry(connect, signal, log)
   }
 }
 
 async function retry(connect: () => Promise<void>, signal: AbortSignal, log: (message: string) => void): Promise<void> {
-  let reported = ''
+  let previousMessage = ''
   while (!signal.aborted) {
     await delay(RETRY_MS, undefined, { signal }).catch(() => undefined)
     if (signal.aborted) return
@@ -33,8 +35,9 @@ async function retry(connect: () => Promise<void>, signal: AbortSignal, log: (me
       return
     } catch (error) {
       const { message } = error as Error
-      if (!(error instanceof ClusterUnreachable) && message !== reported) log(`The cluster cannot be used: ${message}`)
-      reported = message
+      const isNew = message !== previousMessage
+      if (!(error instanceof ClusterUnreachable) && isNew) log(`The cluster cannot be used: ${message}`)
+      previousMessage = message
     }
   }
 }

@@ -7,7 +7,10 @@ import type { Nodes } from './nodes.ts'
 import { observationOf } from './observation.ts'
 import { type RunRecord, nextRecord, recordOfLostPod, vanishedRun } from './run-record.ts'
 
-/** The key of the records of runs in the data of the anchor, the ConfigMap that owns all other objects of the workload. */
+/**
+ * The key of the anchor's data that contains the records of runs. The anchor is the ConfigMap that owns all other objects of the
+ * workload.
+ */
 export const RUNS = 'runs'
 
 export type Controller = Job | Deployment
@@ -24,8 +27,11 @@ export class WorkloadState {
   #anchor: ConfigMap | null = null
   #desired: DesiredWorkload | null = null
   #observations: Observation[] | null = null
-  /** The names of the Jobs and Deployments that were last applied; null if this process has neither applied nor recalled any. */
-  #applied: Set<string> | null = null
+  /**
+   * The names of the Jobs and Deployments that `apply` last requested, or is requesting; null if this process has neither applied nor
+   * recalled any. A desired state with another name was restored from a backup of the cluster.
+   */
+  #requested: Set<string> | null = null
   readonly #nodes: Nodes
 
   constructor(namespace: string, nodes: Nodes) {
@@ -66,21 +72,24 @@ export class WorkloadState {
     this.invalidate()
   }
 
-  /** Called before `apply` changes the anchor, with the names of the Jobs and Deployments that it requests. */
-  expectObjects(names: string[]): void {
-    for (const name of names) this.#applied?.add(name)
+  /**
+   * Adds the names of the Jobs and Deployments that `apply` is about to request, so that its change of the anchor is not taken for an
+   * earlier state that was restored.
+   */
+  addRequested(names: string[]): void {
+    for (const name of names) this.#requested?.add(name)
   }
 
   /** Called with the names of the Jobs and Deployments that an earlier process applied last. */
   recallObjects(names: string[]): void {
-    this.#applied ??= new Set(names)
+    this.#requested ??= new Set(names)
     this.invalidate()
   }
 
   /** Called when `apply` has changed the anchor: permits the creation of the programs that do not exist. */
   permitCreation(): void {
     const names = (this.desired?.containers ?? []).map(({ object }) => object)
-    this.#applied = new Set(names)
+    this.#requested = new Set(names)
     for (const name of names) {
       const controller = this.controllers.get(name)
       if (!controller || controller.metadata.deletionTimestamp !== undefined) this.permits.permit(name)
@@ -105,9 +114,9 @@ export class WorkloadState {
   }
 
   /**
-   * Records the end of runs whose pods disappeared while no worker watched them. The cluster stopped these runs, since a program that
-   * ends on its own leaves its pod; their exit codes are unknown. Called when all pods are known. Returns whether the records have
-   * changed.
+   * Records the end of runs whose pods disappeared while no worker watched them. The cluster stopped these runs, since the pod
+   * of a program that ends on its own remains; their exit codes are unknown. Called when all pods are known. Returns whether the records
+   * have changed.
    */
   endVanishedRuns(nowIso: string): boolean {
     let hasChanged = false
@@ -130,7 +139,7 @@ export class WorkloadState {
 
   observations(): Observation[] {
     this.#observations ??= this.#containers()
-      .filter((container) => !this.#isMissing(container))
+      .filter((container) => !this.#mustBeHidden(container))
       .map((container) => this.#observe(container))
     return this.#observations
   }
@@ -138,7 +147,7 @@ export class WorkloadState {
   /** Returns the newest pod of a container, preferably one that is not being deleted. */
   newestPod(container: ContainerName): Pod | undefined {
     const pods = [...this.pods.values()].filter((pod) => containerOf(pod) === container)
-    return pods.reduce<Pod | undefined>((best, pod) => (best && !isNewer(pod, best) ? best : pod), undefined)
+    return pods.reduce<Pod | undefined>((best, pod) => (best && !isPreferred(pod, best) ? best : pod), undefined)
   }
 
   /** Returns the pods of a container on hosts that do not respond. */
@@ -168,14 +177,15 @@ export class WorkloadState {
   }
 
   /**
-   * True for a processor that was lost with a part of the cluster's state (see `CreationPermits`), or whose desired state is an
-   * earlier one.
+   * True for a processor that must not be observed, because the cluster's state was restored from a backup: its objects are missing
+   * without a permit (see `CreationPermits`), or the anchor contains an older desired state than the one that was applied last. Names of
+   * objects contain a hash of their specification, so the older state has other names.
    */
-  #isMissing(container: ContainerName): boolean {
+  #mustBeHidden(container: ContainerName): boolean {
     const spec = this.desiredContainer(container)
     if (spec?.restart !== 'on-failure') return false
     const exists = this.controllersOf(container).length > 0 || this.newestPod(container) !== undefined
-    const isReverted = this.#applied?.has(spec.object) === false
+    const isReverted = this.#requested?.has(spec.object) === false
     return isReverted || (!exists && !this.permits.has(spec))
   }
 
@@ -185,7 +195,7 @@ export class WorkloadState {
     const controller = controllers.find(({ metadata }) => metadata.name === spec?.object) ?? controllers[0]
     const pod = this.newestPod(container)
     return observationOf({
-      workload: this.#id(container),
+      workload: this.#workloadIdOf(container),
       container,
       restart: this.#restartOf(container),
       controller,
@@ -201,7 +211,7 @@ export class WorkloadState {
     return this.#nodes.lostSince(spec.nodeName)
   }
 
-  #id(container: ContainerName): string {
+  #workloadIdOf(container: ContainerName): string {
     const object = this.controllersOf(container)[0] ?? this.newestPod(container)
     return this.#desired?.id ?? object?.metadata.annotations?.[annotations.workload] ?? ''
   }
@@ -217,16 +227,17 @@ export class WorkloadState {
     const spec = this.desiredContainer(containerOf(pod))
     const controller = spec && this.controllers.get(spec.object)
     const owner = pod.metadata.ownerReferences?.[0]?.name ?? ''
+    // The owner of a Deployment's pod is a ReplicaSet, whose name begins with the name of the Deployment.
     const isOwned = spec !== undefined && owner.startsWith(spec.object)
     return !isOwned || controller?.metadata.deletionTimestamp !== undefined
   }
 }
 
-/** The exact name of the container of an object. */
+/** The name of the container that an object belongs to, from an annotation, since labels cannot contain every name. */
 export const containerOf = ({ metadata }: KubeObject): ContainerName =>
   metadata.annotations?.[annotations.container] ?? ''
 
-function isNewer(pod: Pod, other: Pod): boolean {
+function isPreferred(pod: Pod, other: Pod): boolean {
   const [isEnding, isOtherEnding] = [pod, other].map(({ metadata }) => metadata.deletionTimestamp !== undefined)
   if (isEnding !== isOtherEnding) return !isEnding
   return pod.metadata.creationTimestamp >= other.metadata.creationTimestamp

@@ -12,6 +12,8 @@ import { isMountFull } from './open-disk.ts'
 
 const run = promisify(execFile)
 
+// In this file, an image is a disk image.
+
 /** Maximum number of empty images that are kept for the next containers, since creating an image takes longer than mounting it. */
 const MAX_SPARES = 3
 
@@ -23,7 +25,7 @@ export function createImageDisks(sparesDir: string, containerBytes: number): Dis
 
   const addSpares = async () => {
     for (let count = (await spares()).length; count < MAX_SPARES; count++)
-      await createImage(join(sparesDir, `${containerBytes}-${randomUUID()}`), containerBytes)
+      await formatImage(join(sparesDir, `${containerBytes}-${randomUUID()}`), containerBytes)
   }
 
   const takeSpare = async (image: string): Promise<boolean> => {
@@ -39,20 +41,20 @@ export function createImageDisks(sparesDir: string, containerBytes: number): Dis
     return false
   }
 
-  const addImage = async ({ image, bytes }: Pick<DiskMount, 'image' | 'bytes'>) => {
+  const provideImage = async ({ image, bytes }: Pick<DiskMount, 'image' | 'bytes'>) => {
     if (existsSync(image)) return
     mkdirSync(sparesDir, { recursive: true, mode: 0o700 })
-    if (bytes !== containerBytes) return await createImage(image, bytes)
-    if (!(await takeSpare(image))) await createImage(image, bytes)
+    if (bytes !== containerBytes) return await formatImage(image, bytes)
+    if (!(await takeSpare(image))) await formatImage(image, bytes)
     // A failure, for example because the disk of the host is full, is ignored: the next container that finds no spare reports it.
     refill ??= addSpares()
       .catch(() => undefined)
       .finally(() => (refill = null))
   }
 
-  /** Concurrent builds share an image: the second must not replace the one that the first mounts. */
-  const ensureImage = async (disk: Pick<DiskMount, 'image' | 'bytes'>) => {
-    const pending = pendingImages.get(disk.image) ?? addImage(disk).finally(() => pendingImages.delete(disk.image))
+  /** Concurrent builds can use the same disk: the second must not replace the image that the first has mounted. */
+  const provideImageOnce = async (disk: Pick<DiskMount, 'image' | 'bytes'>) => {
+    const pending = pendingImages.get(disk.image) ?? provideImage(disk).finally(() => pendingImages.delete(disk.image))
     pendingImages.set(disk.image, pending)
     await pending
   }
@@ -60,7 +62,7 @@ export function createImageDisks(sparesDir: string, containerBytes: number): Dis
   return createMountedDisks({
     kind: 'image',
     containerBytes,
-    ensure: ensureImage,
+    ensure: provideImageOnce,
     isFull: async (_image, dir) => isMountFull(dir),
     close: async () => await (refill ?? undefined),
   })
@@ -74,7 +76,7 @@ export async function removeUnusableSpares(sparesDir: string, containerBytes: nu
 }
 
 /** Creates an image that takes up space only as files are written. It gets its name when it is complete. */
-async function createImage(image: string, bytes: number): Promise<void> {
+async function formatImage(image: string, bytes: number): Promise<void> {
   const temporary = join(image, '..', `new-${randomUUID()}`)
   try {
     const file = await open(temporary, 'wx', 0o600)
