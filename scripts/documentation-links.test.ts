@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
 import { areaPage } from '../site/.vitepress/generate/area-page.ts'
 import { apiAreas } from '../site/.vitepress/generate/areas.ts'
-import { readDocument } from '../site/.vitepress/generate/document.ts'
+import { documentPage, readDocument } from '../site/.vitepress/generate/document.ts'
 import { operatorPages } from '../site/.vitepress/generate/operator-pages.ts'
 import { base, createPageRenderer } from '../site/.vitepress/testing/render-page.ts'
 import { root } from './root.ts'
@@ -36,6 +36,16 @@ test('the list of anchors contains those of the first page and of a document', (
   expect(pages.get('/')?.anchors).toContain('get-started')
   expect(pages.get('/deploy')?.anchors).toContain('slots-and-tags')
   expect(pages.get('/operators/security')?.anchors).toContain('what-is-not-protected')
+})
+
+test('each page about an area of the API describes an endpoint', () => {
+  const empty = apiAreas.filter(({ name }) => (pages.get(`/api/${name}`)?.anchors.length ?? 0) < 2)
+  expect(empty).toEqual([])
+})
+
+test('a link to the overview of installations keeps its anchor', () => {
+  const page = documentPage('install/try-it.md', 'See [releases](README.md#releases).')
+  expect(page).toBe('See [releases](/operators/#releases).')
 })
 
 test('the sidebar links to every page except those to which only the console links', () => {

@@ -7,8 +7,8 @@ import { writeInlineScriptHashes } from './build/inline-scripts.ts'
 import { writePages } from './generate/write-pages.ts'
 import { sidebar } from './sidebar.ts'
 
-/** A script that runs before the first paint, so that a dark page never flashes white. The console defines the key (`local-settings.ts`). */
-const readTheme = `try { if (localStorage.getItem('theme') === 'dark') { document.documentElement.classList.add('dark'); document.documentElement.dataset.theme = 'dark' } } catch {}`
+/** A script that runs before the first paint, so that a dark page never flashes white. The key of localStorage is defined by the console (`local-settings.ts`). */
+const themeScript = `try { if (localStorage.getItem('theme') === 'dark') { document.documentElement.classList.add('dark'); document.documentElement.dataset.theme = 'dark' } } catch {}`
 
 // VitePress lists the pages after it has loaded this file, so the generated ones must exist by then.
 writePages(join(import.meta.dirname, '../pages'))
@@ -24,14 +24,14 @@ export default defineConfig({
   description: 'How to deploy, operate and pay for squids on this installation of Shoal.',
   cleanUrls: true,
   ignoreDeadLinks: 'localhostLinks',
-  // The theme has its own switch, which shares its setting with the console.
+  // The switch between dark and light is `theme/ThemeSwitch.ts`, which shares its setting with the console.
   appearance: false,
-  // VitePress writes the list of pages to a file instead of inline scripts, which the content security policy forbids.
+  // VitePress writes the list of pages to a file instead of an inline script of every page, so that browsers load the list only once.
   metaChunk: true,
   head: [
     ['meta', { name: 'color-scheme', content: 'light dark' }],
     ['link', { rel: 'icon', href: '/favicon.svg', type: 'image/svg+xml' }],
-    ['script', {}, readTheme],
+    ['script', {}, themeScript],
   ],
   markdown: {
     image: { lazyLoading: true },
@@ -58,9 +58,9 @@ export default defineConfig({
       linkLabel: 'Documentation',
     },
   },
-  // The compiler of the build does not support the target in the root's tsconfig.json.
   vite: {
     publicDir: join(import.meta.dirname, '../../console/public'),
+    // The compiler of the build does not support the target in the root's tsconfig.json.
     esbuild: { target: 'es2022', tsconfigRaw: '{}' },
     plugins: [accessibleSearch()],
   },

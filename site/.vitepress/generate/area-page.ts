@@ -16,8 +16,8 @@ type Operation = {
 const paths = openApi(contract, '')['paths'] as Record<string, Record<string, Operation>>
 
 /**
- * Returns the Markdown of the page about one area of the API, with all its endpoints in the server's OpenAPI document. Aliases with short
- * paths are omitted.
+ * Returns the Markdown of the page about one area of the API, with those of its endpoints that the server's OpenAPI document contains.
+ * Omits the second entry of an endpoint, which has a path without `/v1` (`.short`).
  */
 export function areaPage(area: string): string {
   const title = apiAreas.find(({ name }) => name === area)?.title ?? area

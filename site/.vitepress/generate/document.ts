@@ -6,10 +6,12 @@ const docs = join(import.meta.dirname, '../../../docs')
 
 /**
  * Returns the Markdown of a document below `docs/` as a page of the site. A link to a document that has a page becomes a link to that page;
- * a link to another file of the repository becomes the path of the file. Text in code is unchanged.
+ * a link to another file of the repository becomes its label with the path of the file. Text in code is unchanged.
  */
-export function readDocument(file: string): string {
-  const text = readFileSync(join(docs, file), 'utf8')
+export const readDocument = (file: string): string => documentPage(file, readFileSync(join(docs, file), 'utf8'))
+
+/** Returns the text of a document as a page of the site. */
+export function documentPage(file: string, text: string): string {
   return outsideCode(text, (part) =>
     part
       .replaceAll(
@@ -22,14 +24,16 @@ export function readDocument(file: string): string {
   )
 }
 
-function linkTo(label: string, path: string, anchor: string): string {
-  const file = path.replace(/^\.\.\//, '')
-  const page = operatorPages.find((candidate) => candidate.file === path)
+function linkTo(label: string, pathInDocs: string, anchor: string): string {
+  const page = operatorPages.find((candidate) => candidate.file === pathInDocs)
   if (page) return `[${label}](/operators/${page.name}${anchor})`
-  if (path === 'install/README.md') return `[${label}](/operators/)`
-  if (!existsSync(join(docs, path)))
-    throw new Error(`A document links to ${relative('.', join(docs, path))}, which does not exist. Correct the link.`)
-  const inRepository = path.startsWith('../') ? file : `docs/${path}`
+  // The site has its own overview instead of this document.
+  if (pathInDocs === 'install/README.md') return `[${label}](/operators/${anchor})`
+  if (!existsSync(join(docs, pathInDocs)))
+    throw new Error(
+      `A document links to ${relative('.', join(docs, pathInDocs))}, which does not exist. Correct the link.`,
+    )
+  const inRepository = pathInDocs.startsWith('../') ? pathInDocs.slice(3) : `docs/${pathInDocs}`
   return label.includes(inRepository) ? label : `${label} (\`${inRepository}\`)`
 }
 
