@@ -22,7 +22,7 @@ const signedOut = () => ({ status: 'signedOut' }) as { status: 'signedOut' } | {
 /** The routes of spec 2.1. */
 const guestPaths = ['/', '/signup', '/restore', '/restore/confirm/$token', '/oauth/$provider']
 /** The routes of spec 2.2. */
-const appPaths = [
+const specPaths = [
   '/squids',
   '/squids/deploy',
   '/squids/$squidName/$squidSlot',
@@ -60,7 +60,7 @@ const appPaths = [
 ]
 
 /** Routes that the spec does not list. */
-const ownPaths = [
+const otherPaths = [
   '/home',
   '/confirm-email',
   '/verify-email',
@@ -91,7 +91,7 @@ test('the routes are exactly those of spec 2.1 and 2.2 and those that Shoal adds
   const withoutTrailingSlash = (path: string) => (path === '/' ? path : path.replace(/\/$/, ''))
   const paths = new Set(Object.keys(router.routesByPath).map(withoutTrailingSlash))
   paths.delete('/$')
-  expect([...paths].sort()).toEqual([...guestPaths, ...appPaths, ...ownPaths].sort())
+  expect([...paths].sort()).toEqual([...guestPaths, ...specPaths, ...otherPaths].sort())
 })
 
 /** Routes behind the session gate that start no query, with the reason. */

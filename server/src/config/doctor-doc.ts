@@ -10,7 +10,7 @@ export const doctorTable = `| check | reports a problem if | remedy |
 | \`network of squids\` | squids share the network of the host | install iproute2 and nftables (without root: passt and nftables), unset \`SHOAL_NETWORK\` |
 | \`disk of squids\` | the disk space of squids is not limited | run as root where loop devices can be used, or on btrfs with quotas |
 | \`users of squids\` | all squids run as one user | run as root, with setpriv (util-linux) |
-| \`clock\` | it differs by more than 5 s from other servers; fails above a minute | \`apt-get install systemd-timesyncd\`, \`timedatectl set-ntp true\` |
+| \`clock\` | it differs by more than 5 s from the clocks of external Postgres servers and of web servers that Shoal uses, such as RPC nodes; fails above a minute | \`apt-get install systemd-timesyncd\`, \`timedatectl set-ntp true\` |
 | \`Postgres of Shoal\`, \`Postgres of squids\` | it does not respond, is older than version 14, 80 % (fails: 95 %) of its connections are open, or it may not create databases | read \`postgres.log\`, upgrade it, raise the connections, grant \`createdb createrole\` |
 | \`keys\` | other users can read a file with keys, or \`secrets.key\` is missing | \`chmod 600\`; restore the key from your copy |
 | \`mail\` | there is no mail server, or it refuses the sign-in | \`SHOAL_MAIL_URL\` and \`SHOAL_MAIL_FROM\`, its password, the firewall |

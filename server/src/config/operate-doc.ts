@@ -30,7 +30,7 @@ both names on port 443, with HTTP/2. Port 80 redirects browsers, and refuses API
 from 80 on after \`sysctl -w net.ipv4.ip_unprivileged_port_start=80\`. Do not give it \`AmbientCapabilities\`: bubblewrap, the sandbox of squids, does not start with them.
 
 - Until the first order succeeds, the server uses a self-signed certificate, which clients reject, and logs a warning. It repeats failed orders after two minutes, then at growing intervals of up to twelve hours; \`/readyz\` and \`shoal doctor\` show the cause.
-- The active worker orders certificates, and renews them at the time that the authority suggests (ACME renewal information, RFC 9773), or, if it suggests none, when a third of the lifetime remains. The worker reads the suggestion as often as the authority requests. For a certificate that it has revoked or will revoke, the authority suggests a time in the past; the worker replaces such a certificate within seconds after it has read the suggestion. Certificates, their keys and the account's key are sealed in Postgres, so every \`api\` and \`gateway\` process serves the certificates, and any of these processes responds to the authority's challenges. Give all processes the same settings.
+- The active worker orders certificates, and renews them at the time that the authority suggests (ACME renewal information, RFC 9773), or, if it suggests none, when a third of the lifetime remains. The worker reads the suggestion as often as the authority requests. If the authority has revoked a certificate, or will revoke it, the authority suggests a time in the past; the worker replaces such a certificate within seconds after it has read the suggestion. Certificates, their keys and the account's key are sealed in Postgres, so every \`api\` and \`gateway\` process serves the certificates, and any of these processes responds to the authority's challenges. Give all processes the same settings.
 - \`shoal certificate revoke --name <name>\` revokes a certificate whose key may be known to others, and replaces it immediately by one with another key. The reason that the authority receives is \`keyCompromise\`, unless you set \`--reason\`. Shoal also revokes the certificate of a removed domain. Revocations are jobs, which a worker retries for two days while the authority does not respond.
 - SHOAL_GATEWAY_URL must have \`{org}\` in its path. With \`SHOAL_TLS=files\` and a wildcard certificate, \`{org}\` can be in the host name.
 - Do not set SHOAL_TRUST_PROXY: clients connect directly.
@@ -39,7 +39,7 @@ from 80 on after \`sysctl -w net.ipv4.ip_unprivileged_port_start=80\`. Do not gi
 
 With \`SHOAL_TLS=acme\`, administrators of an organization can serve the API of a tag at their own domain: under **Organization settings**, **Domains**, or with the API (\`POST /api/v1/orgs/{code}/domains\` with \`name\`, \`squid\` and \`tag\`). The
 page and the response show the records to set: a CNAME to the gateway's name (or the same addresses, for a domain that cannot have a CNAME), and the TXT record \`_shoal.<domain>\`, which proves control. The active worker reads the records through the DNS
-servers of the host or \`SHOAL_DNS_SERVERS\`, every ten seconds at first, then at growing intervals for a week. Then the domain gets a certificate, and \`https://<domain>/graphql\` serves the same as \`/{org}/<squid>:<tag>/api/graphql\` at the gateway.
+servers of the host or \`SHOAL_DNS_SERVERS\`, every ten seconds at first, then at growing intervals for a week. As soon as both records are correct, the domain gets a certificate, and \`https://<domain>/graphql\` serves the same as \`/{org}/<squid>:<tag>/api/graphql\` at the gateway.
 
 - \`GET /api/v1/orgs/{code}/domains\` returns the state and problems of each domain. \`POST …/domains/{name}/check\` checks the records again.
 - An organization has at most 20 domains, and may add 40 in a day, because authorities limit orders.
@@ -72,7 +72,7 @@ With \`SHOAL_RUNTIME=sim\` a gateway must be in the process of the worker.
 
 ## Images in a registry
 
-With \`SHOAL_REGISTRY\`, each image is also pushed to an OCI registry, as \`<registry>/o<organization>@sha256:…\`, for clusters and other machines. With \`SHOAL_RUNTIME=process\`, squids still run from the images in the data directory. A build fails, with the reason in its log, if its image cannot be pushed.
+With \`SHOAL_REGISTRY\`, each image is also pushed to an OCI registry, as \`<registry>/o<id of the organization>@sha256:…\`, for clusters and other machines. With \`SHOAL_RUNTIME=process\`, squids still run from the images in the data directory. A build fails, with the reason in its log, if its image cannot be pushed.
 
 - Shoal reads the credentials from \`SHOAL_REGISTRY_AUTH_FILE\` at each sign-in; \`docker login\` writes such files. They must allow pushing, pulling and deleting in all repositories of the path. Credential helpers (\`credsStore\`) are not supported. Only the server's user should be able to read the file.
 - Unchanged dependencies are not uploaded again. The first image uploads 40 to 60 MB of Node and tools once.
@@ -101,7 +101,7 @@ Shoal does not contain Hasura. \`SHOAL_HASURA_PROGRAM\` on one machine or \`SHOA
 
 ## Starting and stopping
 
-A data directory is one installation. Before a process uses it, the process takes a lock in \`locks/\`. The kernel releases the lock when the process ends for any reason, so nothing has to be
+On a host, an installation is identified by its data directory. Before a process uses the directory, the process takes a lock in \`locks/\`. The kernel releases the lock when the process ends for any reason, so nothing has to be
 removed after a crash. A process that cannot take the lock reports which process uses the installation, and since when.
 
 - \`npm start\`, \`npm run dev\` and \`shoal restore\` need exclusive access, and so does every server with all roles and \`SHOAL_ON_EXIT=stop\`: they stop everything when they exit.
@@ -124,7 +124,7 @@ Each server monitors the embedded Postgres and restarts it if it exits. If Shoal
 
 ${readinessTable}
 
-\`facts\` do not affect readiness: whether the worker is \`active\` or a \`standby\`, the age of its last observation, free disk space (with a \`diskWarning\` while deployments are refused because of it), the age of the last \`shoal backup\` (null if none was made here), and whether the Postgres servers of squids respond.
+\`facts\` do not affect readiness: whether the worker is \`active\` or a \`standby\`, the age of its last observation, free disk space (with a \`diskWarning\` while deployments are refused because of it), the age of the last \`shoal backup\` (null if none was made here), the age of a gateway's routes, the certificates of \`SHOAL_TLS\`, and whether the database of logs and the Postgres servers of squids respond.
 
 Both pages are on the ports of the API and of the gateway, for GET and HEAD. \`SHOAL_HEALTH_PORT\` adds a port with only these pages and \`/metrics\`, on loopback or \`SHOAL_HEALTH_HOST\`. A process that has only the worker role always has this port and prints it at startup:
 4002 by default, or a free port if another program uses 4002.
@@ -149,8 +149,8 @@ A statement of a squid may run as long as its manifest allows, and at most \`SHO
 
 Before you upgrade from a release in which squids shared Shoal's own embedded Postgres, stop all processes of the installation. At the first start, Shoal moves the databases of squids to their own Postgres. They keep their address and passwords, and need no additional disk space. If the server is killed in the meantime, the next start completes the move.
 
-A squid keeps about seven connections open: five per replica of its API, two per processor; during an update, twice as many. The embedded Postgres of squids accepts \`SHOAL_POSTGRES_CONNECTIONS\` connections, an external one \`max_connections\`. The limits of all database roles of squids
-together never exceed that number: while there are enough connections, a version may open as many as its profile allows; otherwise, as many as its programs need. Shoal rejects a version that would need more than the remaining connections, and explains why. The server's log warns when 80 % are in use;
+A squid keeps about seven connections open: five per replica of its API, two per processor; during an update, twice as many. The embedded Postgres of squids accepts \`SHOAL_POSTGRES_CONNECTIONS\` connections, an external one \`max_connections\`. Shoal deploys nothing that would make the limits of all database roles of squids
+together exceed that number: while there are enough connections, a version may open as many as its profile allows; otherwise, as many as its programs need. Shoal rejects a version that would need more than the remaining connections, and explains why. The server's log warns when 80 % are in use;
 in Prometheus, use \`shoal_postgres_connections{state="open"} / ignoring(state) shoal_postgres_connections{state="max"}\`.
 
 ${squidServersDoc}

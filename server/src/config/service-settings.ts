@@ -24,14 +24,16 @@ export const serviceSettings = {
   SHOAL_SUPPORT_EMAIL: z
     .string()
     .default('support@localhost')
-    .describe('Address that Contact support in the console opens.'),
+    .describe('Address that the link “Contact support” of the console opens.'),
   SHOAL_TERMS_URL: webUrl
     .optional()
     .describe('Your terms of service, which users accept when they sign up. Unset: the plain text at `/docs/terms`.'),
   SHOAL_PRIVACY_URL: webUrl.optional().describe('Your privacy notice. Unset: the plain text at `/docs/privacy`.'),
   SHOAL_DOCUMENTATION_URL: webUrl
     .optional()
-    .describe('Address that Documentation in the console opens. Unset: the documentation of this release at `/docs/`.'),
+    .describe(
+      'Address that the link “Documentation” of the console opens. Unset: the documentation of this release at `/docs/`.',
+    ),
   SHOAL_OUTBOX: flag
     .default(false)
     .describe(

@@ -18,7 +18,7 @@ A new version's database is created on the server with the highest product of ca
 
 All processes need the same setting. Squids may reach each of the servers, and \`shoal doctor\` checks each. To stop using a server, set \`shoal_max_databases=0\`, move its databases with \`squid-database move --from <name>\` (below), and then remove it: Shoal does not start while databases are on a Postgres server that the setting does not list, and reports their number.
 
-While a server does not respond, deployments of versions on it wait, and their log names the server. Other versions are not affected, and the databases of new versions are created on the other servers. Only moving the squids to another host needs all servers. Back up each server with its own tools at about the same time as Shoal's database; databases that a restored server lacks are created empty when a worker starts.
+While a server does not respond, deployments of versions on it wait, and their log names the server. Other versions are not affected, and the databases of new versions are created on the other servers. Only when another host takes over the squids must all servers respond. Back up each server with its own tools at about the same time as Shoal's database; databases that a restored server lacks are created empty when a worker starts.
 
 ### Move databases between servers
 
@@ -28,7 +28,7 @@ npm run -s shoal -- squid-database move --squid <organization>/<name@slot> --to 
 npm run -s shoal -- squid-database move --from main --to second
 \`\`\`
 
-The first command measures how long the processors of the version would not run, and changes nothing: it copies up to 32 MB of the version's rows into a scratch database on the target, with indexes and comparison. It extrapolates the duration to all rows, and adds the duration of the last start of the programs. The second command prints the same and moves the database; the third does so
+The first command measures how long the processors of the version would not run, and changes nothing: it copies up to 32 MB of the version's rows into a scratch database on the target, makes its indexes, and compares it with the source, as a move does (below). It extrapolates the duration to all rows, and adds the duration of the last start of the programs. The second command prints the same and moves the database; the third does so
 for all versions on a server, one after another. The log of the deployment, which the command prints, contains the estimate and the actual duration.
 
 A worker runs the move as a restart of the version, or as a hibernation if the version is hibernated, so the move continues even if the command is killed; the same command then follows it again. The worker checks everything first. It refuses a database with objects that a copy would not have (large objects, partitioned or foreign tables, row-level security, aggregates and other rare kinds), and
