@@ -5,7 +5,7 @@ import { Email, NewPassword, Password, PersonName, RequiredVerbatim } from './fi
 export const oauthProviders = ['google', 'github'] as const
 export type OauthProvider = (typeof oauthProviders)[number]
 
-/** A session token: stored by the console under `user_token` and sent as `Bearer` (spec 3, 7). */
+/** A session token: stored by the console in localStorage under `user_token`, and sent as `Bearer` (spec 3, 7). */
 export const TokenPayload = z.object({ token: z.string() })
 
 export const AuthOptions = z.object({
@@ -17,7 +17,10 @@ export const AuthOptions = z.object({
   ]),
   /** True if this installation does not send emails but collects them on a page (the outbox), whose URL the server prints at startup. */
   hasOutbox: z.boolean(),
-  /** The URL of the outbox; null for browsers that have not yet opened it with its key. */
+  /**
+   * The URL of the outbox. Null without an outbox, and for browsers that have not opened the address that the server printed, which
+   * includes the key.
+   */
   outboxUrl: z.string().nullable(),
 })
 export type AuthOptions = z.infer<typeof AuthOptions>
@@ -26,7 +29,10 @@ export type AuthOptions = z.infer<typeof AuthOptions>
 export const EndedCredentials = z.object({
   sessions: z.number(),
   apiTokens: z.array(z.object({ name: z.string(), prefix: z.string() })),
-  /** Providers that were linked to the account; they are linked again at the next sign-in with the same confirmed email. */
+  /**
+   * Providers that were linked to the account. A provider is linked again when the user next signs in with it, if it confirms the email of
+   * the account.
+   */
   providers: z.array(z.enum(oauthProviders)),
 })
 export type EndedCredentials = z.infer<typeof EndedCredentials>
@@ -103,6 +109,7 @@ export const auth = {
     payload: TokenPayload,
     rateLimit: { calls: 60, perMs: 10 * minute },
   }),
+  /** The specification calls the recovery of an account `restore` (spec 2.1, 7). */
   restore: endpoint({
     method: 'POST',
     path: '/v1/auth/restore',

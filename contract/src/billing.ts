@@ -10,7 +10,7 @@ import { InvoiceRow, Receipt } from './receipts.ts'
 export { billableLabel, billableOf, pricedPrograms, type Billable } from './billable.ts'
 export { countryCodes } from './countries.ts'
 export { csvOf } from './csv.ts'
-export { receiptCsv, receiptsCsv } from './receipt-csv.ts'
+export { allMonthsCsv, monthCsv } from './receipt-csv.ts'
 
 const billingPath = <const P extends string>(path: P) => `/v1/orgs/{code}/billing${path}` as const
 

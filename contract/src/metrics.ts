@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { endpoint } from './endpoint.ts'
 import { Id, Time, TimeParam } from './fields.ts'
 
+/** The lengths of buckets. The server chooses the length for the range of a request. */
 export const timeGroups = ['Minute', 'Hour', 'Day', 'Month'] as const
 export type TimeGroup = (typeof timeGroups)[number]
 
@@ -10,7 +11,7 @@ const range = { from: TimeParam.optional(), to: TimeParam.optional() }
 const Count = z.string().regex(/^\d+$/)
 const Percentile = z.number().nullable()
 
-/** Requests to one version in one time bucket, by success (spec 3, ingress metric). */
+/** The number of successful or failed requests (`res`) to one version on one day (spec 3, ingress metric). */
 export const IngressCount = z.object({
   time: z.iso.datetime(),
   squidId: Id,

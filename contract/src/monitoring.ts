@@ -16,10 +16,10 @@ export const monitoringQueries = [
 export type MonitoringQuery = (typeof monitoringQueries)[number]
 
 /**
- * A series of one container of a version. `container` is `api`, `api-2` (a further replica), `db` or a processor's name; `squid_tags` are
- * separated by commas. CPU and throttling are means over the bucket, memory and disk are peaks, all in percent of the limit;
- * crashes, kills and blocks are counts per bucket; heights are block numbers. `t`, the start of the bucket, is in Unix seconds. All
- * series of a response have the same times; null means unknown.
+ * A series of one container of a version. `container` is the name of a container (`api`, `api-2`, `hasura`, a processor), or `db` for the
+ * version's database; `squid_tags` are separated by commas. CPU (the mean), memory and disk (the peaks over the bucket) are in percent of
+ * the limit, throttling in percent of the time; crashes, kills and blocks are counts per bucket; heights are block numbers. `t`, the start of
+ * the bucket, is in Unix seconds. All series of a response have the same times; null means unknown.
  */
 export const MonitoringSeries = z.object({
   labels: z.object({ squid_id: z.string(), squid_name: z.string(), container: z.string(), squid_tags: z.string() }),
@@ -46,7 +46,7 @@ export const monitoring = {
     query: {
       from: TimeParam.optional(),
       to: TimeParam.optional(),
-      /** Points per series, 300 by default; reduced for large organizations. */
+      /** Maximum number of points per series; 300 by default. In large organizations the server returns fewer. */
       maxPoints: z
         .string()
         .regex(/^\d{1,5}$/)

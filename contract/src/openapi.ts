@@ -2,8 +2,11 @@ import { z } from 'zod'
 import { endpointsOf, isForOperators, type Areas, type Endpoint } from './endpoint.ts'
 import { ErrorBody } from './errors.ts'
 
-/** Endpoints whose path has no `/v1` in the specification. The server accepts all paths with and without `/v1`. */
-const withoutVersion = ['user.get', 'user.completeOnboarding', 'auth.signIn']
+/**
+ * Endpoints that the product's specification names without `/v1`. The document lists them under both paths; the server accepts every path
+ * with and without it.
+ */
+const withShortPath = ['user.get', 'user.completeOnboarding', 'auth.signIn']
 
 type Json = Record<string, unknown>
 
@@ -19,7 +22,8 @@ export function openApi(areas: Areas, version: string): Json {
     info: {
       title: 'Shoal',
       version,
-      description: 'A cloud for squids that anyone can run. Unknown query parameters are rejected.',
+      description:
+        'A self-hosted cloud for squids. Unknown query parameters are rejected, except by public endpoints, which ignore them.',
     },
     components: {
       securitySchemes: {
@@ -43,7 +47,7 @@ function pathsOf(areas: Areas): Record<string, Json> {
     if (isForOperators(endpoint)) continue
     const method = endpoint.method.toLowerCase()
     ;(paths[`/api${endpoint.path}`] ??= {})[method] = operation(name, endpoint)
-    if (withoutVersion.includes(name))
+    if (withShortPath.includes(name))
       (paths[`/api${endpoint.path.replace('/v1', '')}`] ??= {})[method] = {
         ...operation(name, endpoint),
         operationId: `${name}.short`,

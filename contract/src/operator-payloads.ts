@@ -14,7 +14,7 @@ export const OperatorUsage = z.object({
   memoryBytes: z.number(),
   /** Used by the files of programs and by databases. */
   diskBytes: z.number(),
-  /** Lines of the last 24 hours, accurate to a thousand lines per version. */
+  /** Log lines of the last 24 hours. Lines are counted in blocks, so up to about a thousand older lines of each version are counted, too. */
   logLines: z.number(),
   /** Requests of the last 24 hours. */
   rpcRequests: z.number(),
@@ -26,11 +26,13 @@ export const OperatorOrg = z.object({
   code: z.string(),
   name: z.string().nullable(),
   isPlayground: z.boolean(),
-  /** The email of the first administrator. It distinguishes playgrounds, which all have the same name. */
-  ownerEmail: z.string().nullable(),
+  /** The email of the administrator who joined first; null without one. It distinguishes playgrounds, which all have the same name. */
+  firstAdminEmail: z.string().nullable(),
   status: z.enum(orgStatuses),
   suspension: z.object({ at: Time, reason: z.string() }).nullable(),
+  /** The number of versions. */
   squids: z.number(),
+  /** The maximum number of versions. */
   squidsLimit: z.number(),
   /** This month's cost so far, without tax, in dollars. */
   costUsd: z.number(),
@@ -46,8 +48,8 @@ export const OperatorSquid = z.object({
   slot: z.string(),
   status: Squid.shape.status,
   organization: z.object({ code: z.string(), name: z.string().nullable(), isPlayground: z.boolean() }),
-  /** The email of the organization's first administrator. */
-  ownerEmail: z.string().nullable(),
+  /** See `OperatorOrg`. */
+  firstAdminEmail: z.string().nullable(),
   usage: OperatorUsage,
   deployedAt: Time.nullable(),
 })

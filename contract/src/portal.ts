@@ -7,6 +7,7 @@ export const PortalDataset = z.object({
   title: z.string(),
   /** A URL, or a path on this origin. Null if there is no icon; the console then shows the first letter of the title. */
   iconUrl: z.string().nullable(),
+  /** The kind of chain, such as `evm`. */
   type: z.string(),
   testnet: z.boolean(),
 })
@@ -14,7 +15,7 @@ export type PortalDataset = z.infer<typeof PortalDataset>
 
 export const PortalDatasetDetails = PortalDataset.extend({
   url: z.string(),
-  /** Where the data comes from: the Portal this installation is connected to, or one of its RPC chains. Null if unavailable. */
+  /** Where the data comes from: `portal`, the portal of `SHOAL_PORTAL_URL`; `rpc`, this installation's nodes of `chain`. Null if unavailable. */
   source: z.enum(['portal', 'rpc']).nullable(),
   /** The RPC chain of the same network, if any. */
   chain: z.string().nullable(),

@@ -4,20 +4,21 @@ import { csvOf } from './csv.ts'
 
 type Item = Pick<ReceiptItem, 'type' | 'amount' | 'rate' | 'subtotal' | 'discount' | 'squid'>
 
-/** Returns a month's usage as CSV with the columns of spec 9. Cost is the item's `subtotal`, which is before discounts; the column Subtotal is Cost minus Discount. */
-export function receiptCsv(items: readonly Item[], bySquid: boolean): string {
+/** Returns a month's usage as CSV with the columns of spec 9. */
+export function monthCsv(items: readonly Item[], bySquid: boolean): string {
   const header = [...(bySquid ? ['Squid name'] : []), ...columns]
   return csvOf([header, ...items.map((item) => [...(bySquid ? [item.squid?.name ?? ''] : []), ...cellsOf(item)])])
 }
 
 /** Returns the usage of several months by squid as one CSV file, with the month as the first column. */
-export function receiptsCsv(receipts: readonly { month: string; items: readonly Item[] }[]): string {
+export function allMonthsCsv(receipts: readonly { month: string; items: readonly Item[] }[]): string {
   const rows = receipts.flatMap(({ month, items }) =>
     items.map((item) => [month, item.squid?.name ?? '', ...cellsOf(item)]),
   )
   return csvOf([['Month', 'Squid name', ...columns], ...rows])
 }
 
+/** Spec 9 uses Subtotal for the amount after discounts: Cost is `subtotal`, Subtotal is `subtotal` minus `discount`. */
 const columns = ['Type', 'Amount', 'Rate', 'Cost', 'Discount', 'Subtotal']
 
 const cellsOf = ({ type, amount, rate, subtotal, discount }: Item): string[] => [

@@ -20,7 +20,10 @@ export const ReceiptItem = z.object({
   subtotal: Decimal,
   /** This item's share of the receipt's discounts. */
   discount: Decimal,
-  /** The version that caused the cost; its `name` has the form `name@slot`. Null if the query does not set `bySquid`, or if no squid made the requests. */
+  /**
+   * The version that caused the cost; its `name` has the form `name@slot`. Null if the call does not set `bySquid` (`billing.getReceipt`), and
+   * for RPC requests that no squid made.
+   */
   squid: SquidRef.nullable(),
 })
 export type ReceiptItem = z.infer<typeof ReceiptItem>
@@ -31,12 +34,12 @@ export const Receipt = z.object({
   items: z.array(ReceiptItem),
   /** The sum of the items' `subtotal`, before discounts; spelt as in spec 3. */
   subTotal: Decimal,
-  /** `amount`: in dollars, unlike the `amount` of items. */
+  /** `amount`: in dollars, unlike the `amount` of items. `rpc_included`: the free RPC requests of each month. */
   discounts: z.array(z.object({ type: z.enum(['organization', 'rpc_included']), percent: Decimal, amount: Decimal })),
   /** `amount`: in dollars. */
   tax: z.object({ percent: Decimal, amount: Decimal }),
   total: Decimal,
-  /** False for the current month, which still changes; the receipt of a closed month never does. */
+  /** False until the month is closed, at least an hour after its end. Afterwards only `invoice.status` changes. */
   isClosed: z.boolean(),
   /** Null until the month is closed. */
   invoice: z.object({ number: z.string(), status: z.enum(['open', 'paid']), closedAt: Time }).nullable(),

@@ -11,7 +11,10 @@ export const SecretChange = z.discriminatedUnion('action', [
 ])
 export type SecretChange = z.infer<typeof SecretChange>
 
-/** A secret, and the versions whose programs have it as an environment variable or will have it after their next start. */
+/**
+ * A secret, and the versions whose programs have it as an environment variable or will have it after the version's next deploy, restart or
+ * rollback.
+ */
 export const SecretUse = z.object({
   name: z.string(),
   updatedAt: Time,
@@ -50,7 +53,7 @@ export const secrets = {
     path: '/v1/orgs/{code}/secrets',
     access: 'secrets.write',
     scope: 'deploy',
-    summary: 'Set and delete secrets; applied by the next deployment or restart',
+    summary: 'Set and delete secrets; applied by the next deploy, restart or rollback',
     body: z.object({ secrets: z.array(SecretChange).min(1).max(100) }),
     payload: Secrets,
   }),

@@ -67,7 +67,7 @@ test('for scripts, `status --json`, `org list --json` and `squid list --json` pr
   const org = OperatorOrg.array()
     .parse(orgs)
     .find(({ code }) => code === 'acme-labs')
-  expect(org).toMatchObject({ status: 'ACTIVE', ownerEmail: 'admin@acme-labs.dev', squids: 1 })
+  expect(org).toMatchObject({ status: 'ACTIVE', firstAdminEmail: 'admin@acme-labs.dev', squids: 1 })
   expect(OperatorSquid.array().parse(squids)).toMatchObject([
     { name: 'listed', slot: 'v1', organization: { code: 'acme-labs' } },
   ])

@@ -1,4 +1,4 @@
-import { receiptCsv } from '@shoal/contract'
+import { monthCsv } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { Download, FileText } from 'lucide-react'
@@ -51,7 +51,7 @@ function MonthUsage() {
     void navigate({ to: '/billing/usage', search: (current) => ({ ...current, ...changes }), replace: true })
   const exportCsv = () => {
     if (!data) return
-    saveFile(new Blob([receiptCsv(data.items, isBySquid)], { type: 'text/csv;charset=utf-8' }), `usage-${month}.csv`)
+    saveFile(new Blob([monthCsv(data.items, isBySquid)], { type: 'text/csv;charset=utf-8' }), `usage-${month}.csv`)
   }
   const isEmpty = data !== undefined && data.items.length === 0
   return (

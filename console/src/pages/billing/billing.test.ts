@@ -1,4 +1,4 @@
-import { receiptCsv } from '@shoal/contract'
+import { monthCsv } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { formatCents } from '../../lib/format.ts'
 import { monthlyUsd } from './calculate.ts'
@@ -81,12 +81,12 @@ test('the calculator adds up programs, storage and the requests beyond the inclu
 test('the CSV export has the columns of spec 9 and escapes formulas in names', () => {
   const item = { type: 'api.small', amount: '720', rate: '0.01', subtotal: '7.2', discount: '0.72' }
   const squid = { id: 1, name: '=HYPERLINK("https://evil.example";"x")' }
-  expect(receiptCsv([{ ...item, squid }], true).split('\r\n')).toEqual([
+  expect(monthCsv([{ ...item, squid }], true).split('\r\n')).toEqual([
     'Squid name;Type;Amount;Rate;Cost;Discount;Subtotal',
     `"'=HYPERLINK(""https://evil.example"";""x"")";"API, small";720;0.01;7.2;0.72;6.48`,
     '',
   ])
-  expect(receiptCsv([{ ...item, squid: null }], false).split('\r\n')[0]).toBe('Type;Amount;Rate;Cost;Discount;Subtotal')
+  expect(monthCsv([{ ...item, squid: null }], false).split('\r\n')[0]).toBe('Type;Amount;Rate;Cost;Discount;Subtotal')
 })
 
 test('a card is valid until the end of its expiry month, and expires soon in the 31 days before', () => {

@@ -24,7 +24,7 @@ export const orgColumns: Column<OperatorOrg>[] = [
       <div className="py-2">
         <p className="font-medium wrap-anywhere whitespace-normal">
           {titleOf(org)}
-          {hasShownOwner(org) && <span className="font-normal text-ink-3"> of {org.ownerEmail}</span>}
+          {isAdminShown(org) && <span className="font-normal text-ink-3"> of {org.firstAdminEmail}</span>}
         </p>
         <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-ink-3">
           <code className="max-w-full truncate">{org.code}</code>
@@ -56,7 +56,7 @@ export const orgColumns: Column<OperatorOrg>[] = [
 ]
 
 /** All playgrounds have the same name, so the list shows their owners. */
-const hasShownOwner = ({ isPlayground, ownerEmail }: OperatorOrg) => isPlayground && ownerEmail !== null
+const isAdminShown = ({ isPlayground, firstAdminEmail }: OperatorOrg) => isPlayground && firstAdminEmail !== null
 
 function titleOf({ name, code }: Pick<OperatorOrg, 'name' | 'code'>): string {
   return name ?? code

@@ -24,7 +24,7 @@ export const squidColumns: Column<OperatorSquid>[] = [
           {squid.name}
           <span className="font-normal text-ink-3">@{squid.slot}</span>
         </p>
-        <p className="wrap-anywhere whitespace-normal text-ink-3 lg:hidden">{ownerOf(squid)}</p>
+        <p className="wrap-anywhere whitespace-normal text-ink-3 lg:hidden">{orgAndAdminOf(squid)}</p>
         <p className="sm:hidden">
           <Status squid={squid} />
         </p>
@@ -41,8 +41,8 @@ export const squidColumns: Column<OperatorSquid>[] = [
         <p className="truncate" title={squid.organization.name ?? squid.organization.code}>
           {squid.organization.name ?? squid.organization.code}
         </p>
-        <p className="truncate text-ink-3" title={squid.ownerEmail ?? ''}>
-          {squid.ownerEmail}
+        <p className="truncate text-ink-3" title={squid.firstAdminEmail ?? ''}>
+          {squid.firstAdminEmail}
         </p>
       </div>
     ),
@@ -62,5 +62,5 @@ const Status = ({ squid: { status } }: { squid: OperatorSquid }) => (
   <StatusDot tone={statuses[status].tone}>{statuses[status].label}</StatusDot>
 )
 
-const ownerOf = ({ organization, ownerEmail }: OperatorSquid) =>
-  [organization.isPlayground ? organization.name : organization.code, ownerEmail].filter(Boolean).join(' · ')
+const orgAndAdminOf = ({ organization, firstAdminEmail }: OperatorSquid) =>
+  [organization.isPlayground ? organization.name : organization.code, firstAdminEmail].filter(Boolean).join(' · ')

@@ -1,4 +1,4 @@
-import { receiptCsv } from '@shoal/contract'
+import { monthCsv } from '@shoal/contract'
 import { Big } from 'big.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { hours, minutes } from '../../clock.ts'
@@ -49,7 +49,7 @@ test('running programs are metered and billed; items by squid and merged items h
   const sum = (items: { subtotal: string }[]) => items.reduce((s, i) => s.plus(i.subtotal), new Big(0)).toFixed()
   expect([sum(bySquid.items), sum(merged.items)]).toEqual([merged.subTotal, merged.subTotal])
   expect(merged).toMatchObject({ subTotal: '1.68819444', tax: { percent: '8.1', amount: '0.14' }, total: '1.83' })
-  expect(receiptCsv(bySquid.items, true)).toContain(`'=small@v1;Collocated squid;5.5;0.02;0.11;0;0.11\r\n`)
+  expect(monthCsv(bySquid.items, true)).toContain(`'=small@v1;Collocated squid;5.5;0.02;0.11;0;0.11\r\n`)
 
   const file = await t.http.inject({
     url: `/api/v1/orgs/${org.code}/billing/receipts`,

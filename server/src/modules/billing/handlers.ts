@@ -1,4 +1,4 @@
-import { receiptsCsv, type BillingLimitsUsage, type Contract } from '@shoal/contract'
+import { allMonthsCsv, type BillingLimitsUsage, type Contract } from '@shoal/contract'
 import { Big } from 'big.js'
 import type { App } from '../../app.ts'
 import { invalid, notFound, refuse } from '../../errors.ts'
@@ -91,7 +91,7 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
     },
     exportReceipts: async ({ org }) => ({
       contentType: 'text/csv; charset=utf-8',
-      body: receiptsCsv(await allReceipts(app, book, org.id)),
+      body: allMonthsCsv(await allReceipts(app, book, org.id)),
       fileName: `receipts-${org.code}.csv`,
     }),
     listInvoices: async ({ org }) =>

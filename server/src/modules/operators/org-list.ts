@@ -19,7 +19,7 @@ import type { Usage } from './usage-store.ts'
 
 type ListOrgs = Contract['operators']['listOrgs']
 
-const sortKeys: Record<OperatorOrgSort, (org: Omit<OperatorOrg, 'ownerEmail'>) => string | number> = {
+const sortKeys: Record<OperatorOrgSort, (org: Omit<OperatorOrg, 'firstAdminEmail'>) => string | number> = {
   name: (org) => (org.name ?? org.code).toLowerCase(),
   status: (org) => `${org.suspension ? 0 : 1} ${org.status}`,
   squids: (org) => org.squids,
@@ -59,6 +59,6 @@ export function createOrgList(
       app.db,
       page.map(({ id }) => id),
     )
-    return { orgs: page.map((org) => ({ ...org, ownerEmail: admins.get(org.id) ?? null })), total: rows.length }
+    return { orgs: page.map((org) => ({ ...org, firstAdminEmail: admins.get(org.id) ?? null })), total: rows.length }
   }
 }

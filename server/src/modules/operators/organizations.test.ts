@@ -46,7 +46,7 @@ describe('the list of organizations', () => {
     const org = await t.make.org({ code: 'owned' })
     const { playground, email } = org.admin
     const orgs = await found(email)
-    expect(orgs.map(({ ownerEmail }) => ownerEmail)).toEqual([email, email])
+    expect(orgs.map(({ firstAdminEmail }) => firstAdminEmail)).toEqual([email, email])
     expect(orgs.map(({ code }) => code)).toEqual(expect.arrayContaining([org.code, playground.code]))
   })
 
@@ -89,7 +89,7 @@ describe('the list of organizations', () => {
           name: 'indexer',
           slot: 'v1',
           organization: { code: 'busy' },
-          ownerEmail: org.admin.email,
+          firstAdminEmail: org.admin.email,
           usage: { logLines: 1034, rpcRequests: 30 },
         },
       ],

@@ -45,7 +45,7 @@ export function createSquidList(
           slot,
           status,
           organization: { code: orgCode, name: orgName, isPlayground },
-          ownerEmail: admins.get(orgId) ?? null,
+          firstAdminEmail: admins.get(orgId) ?? null,
           usage: used,
           deployedAt: deployedMs === null ? null : new Date(deployedMs),
         }),

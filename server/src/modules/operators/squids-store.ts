@@ -23,7 +23,7 @@ export async function listSquidRows(db: Db, search: string): Promise<SquidListRo
   return rows
 }
 
-/** Returns the email of the first administrator of each organization. */
+/** Returns the email of the administrator of each organization who joined first. */
 export async function listFirstAdmins(db: Db, orgIds: number[]): Promise<Map<number, string>> {
   if (orgIds.length === 0) return new Map()
   const { rows } = await db.execute<{ orgId: number; email: string }>(sql`
