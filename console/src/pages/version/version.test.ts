@@ -100,6 +100,10 @@ test('a search ignores case, and the text node of each match is found', () => {
   expect(matchesIn('Name: one\nname: two', 'NAME')).toEqual([0, 10])
   expect(matchesIn('aaa', 'aa')).toEqual([0])
   expect(matchesIn('anything', '')).toEqual([])
+  // In lower case, this letter has two code units.
+  expect(matchesIn('İ one İ', 'ONE')).toEqual([2])
+  expect(matchesIn('an İ', 'İ')).toEqual([3])
+  expect(matchesIn('🐟 Ab', 'ab')).toEqual([3])
   const textNodes = [
     { start: 0, length: 5 },
     { start: 5, length: 1 },

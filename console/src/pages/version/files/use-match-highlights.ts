@@ -53,7 +53,7 @@ function rangesOf(element: HTMLElement, search: string): Range[] {
 /** The start indexes of all matches of `search` in `text`, ignoring case. Matches do not overlap; an empty search has none. */
 export function matchesIn(text: string, search: string): number[] {
   if (search === '') return []
-  const [lowerText, lowerSearch] = [text.toLowerCase(), search.toLowerCase()]
+  const [lowerText, lowerSearch] = [toLowerCaseOfSameLength(text), toLowerCaseOfSameLength(search)]
   const offsets: number[] = []
   for (
     let offset = lowerText.indexOf(lowerSearch);
@@ -62,6 +62,17 @@ export function matchesIn(text: string, search: string): number[] {
   )
     offsets.push(offset)
   return offsets
+}
+
+/** Letters that are longer in lower case, such as İ, stay, so that indexes in the result are indexes in the text. */
+function toLowerCaseOfSameLength(text: string): string {
+  const lowerText = text.toLowerCase()
+  if (lowerText.length === text.length) return lowerText
+  const letters = Array.from(text, (letter) => {
+    const lower = letter.toLowerCase()
+    return lower.length === letter.length ? lower : letter
+  })
+  return letters.join('')
 }
 
 type TextNodeRange = { start: number; length: number }
