@@ -6,13 +6,13 @@ import { seedPages } from './seed.ts'
 
 type Row = { id: number }
 
-test('a change of a list with pages reaches each page of the lists with these parameters, and no other data', () => {
+test('`seedPages` changes every cached page of the lists with the given parameters, and nothing else', () => {
   const client = new QueryClient()
-  const key = (code: string, kind: string) => ['alerts.listDeliveries', { params: { code } }, kind]
+  const key = (code: string, suffix: string) => ['alerts.listDeliveries', { params: { code } }, suffix]
   const pages = () => ({ pages: [[{ id: 3 }], [{ id: 1 }]], pageParams: ['', '3'] })
   client.setQueryData(key('acme', 'pages'), pages())
   client.setQueryData(key('other', 'pages'), pages())
-  client.setQueryData(key('acme', 'count'), 2)
+  client.setQueryData(key('acme', 'not-pages'), 2)
   seedPages<Row[]>(client, 'alerts.listDeliveries', { params: { code: 'acme' } }, (rows, page) =>
     page === 0 ? [{ id: 4 }, ...rows] : rows,
   )
@@ -21,7 +21,7 @@ test('a change of a list with pages reaches each page of the lists with these pa
     pages: [[{ id: 4 }, { id: 3 }], [{ id: 1 }]],
   })
   expect(client.getQueryData(key('other', 'pages'))).toEqual(pages())
-  expect(client.getQueryData(key('acme', 'count'))).toBe(2)
+  expect(client.getQueryData(key('acme', 'not-pages'))).toBe(2)
 })
 
 test('a new delivery that a refetch has already returned is shown once', () => {

@@ -31,22 +31,23 @@ export function RootError({ error, ...rest }: ErrorComponentProps) {
   )
 }
 
-/** Shown in place of a page that crashed; the rest of the console keeps working. */
+/** Shown in place of a page that threw an error, or whose code could not be loaded. In the second case it retries when the server responds. */
 export function PageError({ error, reset }: Pick<ErrorComponentProps, 'error' | 'reset'>) {
   const router = useRouter()
-  const isMissing = isMissingCode(error)
+  const isCodeMissing = isMissingCode(error)
   const retry = async () => {
     // Starts loading the page's code again.
     await router.invalidate()
     reset()
   }
-  const recover = useEffectEvent(() => recoverMissingCode(() => void retry()))
-  useEffect(() => (isMissing ? recover() : undefined), [isMissing, error])
+  // Returns the function that stops waiting.
+  const waitAndRetry = useEffectEvent(() => recoverMissingCode(() => void retry()))
+  useEffect(() => (isCodeMissing ? waitAndRetry() : undefined), [isCodeMissing, error])
   return (
     <ErrorState
       isPage
       what="This page could not be shown"
-      {...(isMissing && { text: 'It opens as soon as Shoal responds.' })}
+      {...(isCodeMissing && { text: 'It opens as soon as Shoal responds.' })}
       error={error}
       onRetry={() => void retry()}
     />

@@ -3,7 +3,7 @@ import { useEffect, useEffectEvent } from 'react'
 import { setSetting, useSetting } from '../../lib/local-settings.ts'
 import { doneStep, firstTour } from './first-tour.ts'
 import { showStep } from './popover.ts'
-import { pathOf } from './steps.ts'
+import { requiredPaths } from './steps.ts'
 
 const setStep = (step: number) => setSetting('onboardingGuide', Math.min(Math.max(step, 0), doneStep))
 
@@ -13,7 +13,7 @@ export default function Tour() {
   const path = useRouterState({ select: ({ location }) => location.pathname })
   const navigate = useNavigate()
   const name = firstTour[step]
-  const requiredPath = name && pathOf[name]
+  const requiredPath = name && requiredPaths[name]
   const navigateTo = useEffectEvent((to: '/settings') => void navigate({ to }))
 
   useEffect(() => {

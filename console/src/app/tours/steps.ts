@@ -1,7 +1,7 @@
 import type { Step } from './first-tour.ts'
 
-/** The page that a step requires. */
-export const pathOf: Partial<Record<Step, '/settings'>> = { org_settings: '/settings' }
+/** The pages that steps require. */
+export const requiredPaths: Partial<Record<Step, '/settings'>> = { org_settings: '/settings' }
 
 type ShownStep = {
   name: Step
@@ -30,7 +30,7 @@ export const shownSteps: readonly ShownStep[] = [
     name: 'org_menu',
     target: '[data-tour=organization]',
     title: 'Workspaces',
-    text: 'The playground is your personal workspace with one free squid. An organization is shared with your team and made for production. Switch between them here.',
+    text: 'A workspace is your playground or an organization. The playground is yours alone, with one free squid; an organization is shared with your team and made for production. Switch between them here.',
   },
   {
     name: 'org_settings',

@@ -7,13 +7,13 @@ import { formatCents, formatHourlyUsd } from '../../lib/format.ts'
 import { Card, KeyValue } from '../../ui/Card.tsx'
 import { QueryView } from '../QueryView.tsx'
 
-/** The cost of a version, refetched each time it is shown, because it depends on the version's status. */
+/** The cost of a version, refetched every minute and each time it is shown, because it depends on the version's status. */
 export const squidCostQuery = (params: { code: string; reference: string }) =>
   q('billing.getSquidCost', { params }, { refetchInterval: 60_000, refetchOnMount: 'always' })
 
 /**
- * The cost of a version this month and its forecast. Hidden in a playground, which is free. The card requests the cost when it is mounted:
- * pass a `key` that changes when the version starts to cost more or less.
+ * The cost of a version this month and its forecast. Hidden in a playground, which is free. Pass a `key` that changes with the version's
+ * status: the card requests the cost when it is mounted, so it then shows the new cost without waiting for the next refetch.
  */
 export function SquidCostCard({ squid: { reference, organization } }: { squid: Squid }) {
   const isFree = useOrg().limits.playground

@@ -33,8 +33,8 @@ export const deploymentActions = {
       body: (
         <>
           <p className="mb-2">
-            This runs image <code className="text-ink">{shortImage(image ?? '')}</code> from {formatDateTime(createdAt)}{' '}
-            again.
+            This runs image <code className="text-ink">{shortImage(image ?? '')}</code> again, which deployment {id}{' '}
+            started on {formatDateTime(createdAt)}.
           </p>
           <RollbackNote />
         </>
@@ -67,7 +67,7 @@ export function rollbackDisabledReason(
   squid: Pick<Squid, 'status' | 'lastDeploy' | 'image'>,
   deployment: Pick<Deployment, 'image' | 'failed' | 'type'>,
 ): string | null {
-  if (!deploysCode(deployment.type)) return 'It built no new image.'
+  if (!deploysCode(deployment.type)) return 'It did not change the code.'
   if (deployment.failed !== 'NO') return 'It failed, so there is nothing to roll back to.'
   const versionReason = squidActionChecks.rollback(squid)
   if (versionReason !== null) return versionReason
@@ -79,6 +79,7 @@ export function rollbackDisabledReason(
 export const RollbackNote = () => (
   <p>
     The version keeps its URLs and tags and runs with the current secrets. The database is not changed, so older code
-    may not match its tables. The current deployment keeps running until the rollback is complete.
+    may not match its tables. The API of the version stays available: the current programs respond until the new ones
+    do.
   </p>
 )

@@ -8,8 +8,8 @@ import { Button } from '../../ui/Button.tsx'
 import { AuthHeading } from './AuthHeading.tsx'
 
 /**
- * The page that the link in an email opens to confirm the notification email of an organization. The recipient may have no account.
- * Confirming requires a click, because email programs open links automatically.
+ * Confirms the address to which the notifications of an organization are sent. A link in a message to this address opens the page. The
+ * recipient may have no account. Confirming requires a click, because email programs open links automatically.
  */
 export default function VerifyOrgEmailPage() {
   const { code } = useSearch({ from: '/links/verify-email' })

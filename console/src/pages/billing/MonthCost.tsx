@@ -22,7 +22,9 @@ const columns: Column<SquidRow>[] = [
     id: 'squid',
     header: 'Squid',
     cell: ({ squid }) => (
-      <span className="block py-2 wrap-anywhere whitespace-normal">{squid?.name ?? 'Requests without a squid'}</span>
+      <span className="block py-2 wrap-anywhere whitespace-normal">
+        {squid?.name ?? 'RPC requests from outside squids'}
+      </span>
     ),
   },
   numberColumn(
@@ -36,18 +38,18 @@ const columns: Column<SquidRow>[] = [
 
 /** The cost of the current month: so far, as a forecast, per squid and per day. */
 export default function MonthCost({ code }: { code: string }) {
-  const summary = useQuery({ ...summaryQuery(code), refetchInterval: 60_000 })
+  const query = useQuery({ ...summaryQuery(code), refetchInterval: 60_000 })
   return (
-    <QueryView query={summary} what="The cost of this month">
-      {(month) => <MonthSummary month={month} />}
+    <QueryView query={query} what="The cost of this month">
+      {(summary) => <MonthSummary summary={summary} />}
     </QueryView>
   )
 }
 
 function MonthSummary({
-  month: { month, soFarUsd, forecastUsd, perHourUsd, squids, daily },
+  summary: { month, soFarUsd, forecastUsd, perHourUsd, squids, daily },
 }: {
-  month: BillingSummary
+  summary: BillingSummary
 }) {
   const chart = useMemo(() => chartOf(daily), [daily])
   const topSquids = useMemo(() => squids.slice(0, maxSquids), [squids])
@@ -67,7 +69,7 @@ function MonthSummary({
         title="Cost by day"
         data={chart}
         scale={scale}
-        emptyText="No usage during this period"
+        emptyText="No cost in this month"
         heightPx={200}
         formatTime={dayLabel}
       />

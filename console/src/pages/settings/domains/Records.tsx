@@ -7,6 +7,7 @@ import type { Domain } from './queries.ts'
 type DnsRecord = Domain['records'][number]
 
 const appearance: Record<DnsRecord['state'], { tone: Tone; label: string; isPulsing?: boolean }> = {
+  // Not checked yet: the first check follows immediately.
   WAITING: { tone: 'info', label: 'Checking', isPulsing: true },
   FOUND: { tone: 'good', label: 'Found' },
   MISSING: { tone: 'warn', label: 'Missing' },
@@ -63,6 +64,6 @@ export function remedyOf({ type, state }: Pick<DnsRecord, 'type' | 'state'>, dom
   if (type === 'TXT') return 'Add it at your DNS provider; other TXT records of that name may stay.'
   // A name with two labels is probably the apex of a zone, where DNS does not allow a CNAME record.
   return domainName.split('.').length === 2
-    ? 'A domain without a subdomain cannot have a CNAME record: use ALIAS or ANAME, or the addresses of the value.'
+    ? 'A domain without a subdomain cannot have a CNAME record: use an ALIAS or ANAME record, or A and AAAA records with the IP addresses of the host in the field Value.'
     : 'Set it at your DNS provider, and turn off the proxy of the provider for this name.'
 }

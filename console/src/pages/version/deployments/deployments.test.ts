@@ -59,7 +59,7 @@ test('a version can roll back to a kept image that is not the current one', () =
   expect(rollbackDisabledReason(squid, { ...deploy, image: 'new' })).toBe('This is the current image.')
   expect(rollbackDisabledReason(squid, { ...deploy, image: null })).toBe('Its image is no longer kept.')
   expect(rollbackDisabledReason(squid, { ...deploy, failed: 'UNEXPECTED' })).toMatch(/^It failed/)
-  expect(rollbackDisabledReason(squid, { ...deploy, type: 'RESTART' })).toMatch(/^It built no new image/)
+  expect(rollbackDisabledReason(squid, { ...deploy, type: 'RESTART' })).toMatch(/^It did not change the code/)
   expect(rollbackDisabledReason({ ...squid, status: 'DEPLOYING' }, deploy)).toMatch(/is in progress/)
 })
 
