@@ -48,6 +48,7 @@ class KubernetesDirectory implements Directory {
     const connect = async () => {
       await watch.start()
       this.#hasListedPods = true
+      return []
     }
     await connectOrRetry(connect, this.#closing.signal, log)
   }

@@ -89,21 +89,19 @@ class KubernetesRuntime implements Runtime {
     const listener = logListener && new LogListener(logListener)
     await listener?.start()
     this.#cluster = { client, kubelets, state, listener, usage: new ClusterUsage({ kubelets, state, clock, log }) }
-    const limitations: HostLimitation[] = []
-    await connectOrRetry(
+    return await connectOrRetry(
       async () => {
         const missing = await missingRights(client)
-        if (missing) limitations.push(missing)
         await state.start()
         for (const workload of state.workloads) this.#scheduleRetries(workload)
         const tenants = new Set([...state.workloads].flatMap(({ desired }) => desired?.tenant ?? []))
         // Not awaited, so that it does not delay programs of large installations.
         void this.#tenants.update(client, tenants, this.#tasks.closing, log)
+        return missing === null ? [] : [missing]
       },
       this.#tasks.closing,
       log,
     )
-    return limitations
   }
 
   async apply(workload: Workload): Promise<void> {
