@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process'
+import { execFile, type ExecFileException } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync, truncateSync, writeSync } from 'node:fs'
 import { promisify } from 'node:util'
@@ -74,6 +74,7 @@ export async function freeLog(logFile: () => string, start: LogStart, until: num
 /**
  * Removes bytes before the position `until` from the file, while programs write to it. The bytes before `until` must have
  * been freed. Resolves with the new start; null if the file system cannot do that (ext4 and XFS can).
+ * @throws if it could not be tried
  */
 export async function shortenLog(logFile: () => string, start: LogStart, until: number): Promise<LogStart | null> {
   const bytes = Math.floor((until - start.removedBytes) / UNIT_BYTES) * UNIT_BYTES
@@ -96,14 +97,20 @@ export function emptyLog(logFile: string, end: number): LogStart {
   return start
 }
 
-/** Frees or removes the first bytes of a file with fallocate(1). Ignores failures: `readLogStart` detects whether bytes were removed. */
+/**
+ * Frees or removes the first bytes of a file with fallocate(1). Ignores that fallocate fails or is not installed: `readLogStart` detects
+ * whether bytes were removed.
+ * @throws if fallocate could not be started or was killed, which may succeed later
+ */
 async function fallocate(
   logFile: string,
   operation: '--punch-hole' | '--collapse-range',
   bytes: number,
 ): Promise<void> {
   const args = [operation, '--offset', '0', '--length', String(bytes), logFile]
-  await promisify(execFile)('fallocate', args).catch(() => undefined)
+  await promisify(execFile)('fallocate', args).catch((error: ExecFileException) => {
+    if (typeof error.code !== 'number' && error.code !== 'ENOENT') throw error
+  })
 }
 
 /** Returns the first bytes of a log in hexadecimal; an empty string if the log does not exist. */

@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { LogAdmission, LogBatch, LogCursor } from '../driver.ts'
 import { LogStore } from './log-store.ts'
-import { logEnd, logStartFile } from './log-start.ts'
+import { logEnd, logStartFile, shortenLog } from './log-start.ts'
 import { lastLines, terminateLastLine } from './run-log.ts'
 import { until } from '../until.ts'
 
@@ -208,6 +208,22 @@ describe('the logs of a host', () => {
       expect(lastLines(file, 5)).toEqual(['new'])
     },
   )
+
+  test('a log is shortened later if the program that removes bytes cannot be started', async ({ skip }) => {
+    if (!canCollapse(add('probe', 'x'.repeat(3 * MIB)))) skip('the file system cannot remove the beginning of a file')
+    const file = add('a', 'x'.repeat(3 * MIB))
+    const shorten = () => shortenLog(() => file, { removedBytes: 0, keptFrom: 2 * MIB }, 2 * MIB)
+    // This file is not executable.
+    writeFileSync(join(dir, 'fallocate'), '')
+    const { PATH } = process.env
+    process.env['PATH'] = dir
+    try {
+      await expect(shorten()).rejects.toThrow('EACCES')
+    } finally {
+      process.env['PATH'] = PATH
+    }
+    expect(await shorten()).toEqual({ removedBytes: 2 * MIB, keptFrom: 2 * MIB })
+  })
 
   test('if the beginning of a file cannot be removed, a log that was read is emptied', async ({ skip }) => {
     const parent = join(dir, 'tmpfs')

@@ -199,7 +199,7 @@ export class LogTail {
       this.#start = await freeLog(this.#path, this.#start, until)
       if (this.#canShorten && until - this.#start.removedBytes >= this.#shortenBytes) await this.#shorten()
     } catch {
-      // The log was removed, or the disk is full.
+      // The log was removed, the disk is full, or fallocate could not be started. The next acknowledgement tries again.
       this.#start = { ...this.#start, keptFrom: until }
     } finally {
       this.#isFreeing = false
