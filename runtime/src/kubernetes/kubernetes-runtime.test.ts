@@ -12,7 +12,10 @@ import { createKubernetesRuntime } from './kubernetes-runtime.ts'
 async function startApiServer(): Promise<{ kubeconfig: string; connect: () => void }> {
   let isConnected = false
   const server = createServer(async (request, response) => {
-    if (!isConnected) return void request.socket.destroy()
+    if (!isConnected) {
+      request.socket.destroy()
+      return
+    }
     const { searchParams } = new URL(request.url ?? '', 'http://localhost')
     const body = await text(request)
     if (searchParams.get('watch')) response.writeHead(200).flushHeaders()
