@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { KeyedMutex, mapConcurrently, Semaphore } from './concurrency.ts'
+import { KeyedMutex, mapConcurrently, Semaphore, SharedRun } from './concurrency.ts'
 
 const notAborted = new AbortController().signal
 
@@ -73,4 +73,40 @@ test('mapConcurrently rejects with the first failure when all calls have ended, 
   expect(log.slice(0, 4)).toEqual(['slow begins', 'fails later begins', 'fails begins', 'fails ends'])
   expect(log.slice(4, -1).sort()).toEqual(['fails later ends', 'slow ends'])
   expect(log.at(-1)).toBe('rejects')
+})
+
+test('callers that wait for a run share the next one, which begins after their calls', async () => {
+  const runs: PromiseWithResolvers<void>[] = []
+  const shared = new SharedRun(() => {
+    const run = Promise.withResolvers<void>()
+    runs.push(run)
+    return run.promise
+  })
+  const first = shared.run()
+  const waiting = [shared.run(), shared.run(), shared.run()]
+  expect(runs.length).toBe(1)
+  runs[0]?.resolve()
+  await first
+  await expect.poll(() => runs.length).toBe(2)
+  const last = shared.run()
+  runs[1]?.resolve()
+  await Promise.all(waiting)
+  await expect.poll(() => runs.length).toBe(3)
+  runs[2]?.resolve()
+  await last
+  const afterwards = shared.run()
+  expect(runs.length).toBe(4)
+  runs[3]?.resolve()
+  await afterwards
+})
+
+test('a run that fails rejects only for its own callers', async () => {
+  let runs = 0
+  const shared = new SharedRun(async () => {
+    runs++
+    if (runs === 1) throw new Error('first')
+  })
+  const [first, second] = await Promise.allSettled([shared.run(), shared.run()])
+  expect([first.status, second.status]).toEqual(['rejected', 'fulfilled'])
+  expect(runs).toBe(2)
 })

@@ -75,6 +75,37 @@ export class KeyedMutex {
 }
 
 /**
+ * Runs `work` for many callers, one run at a time. Callers that wait for the run in progress share the next one: it begins after their calls,
+ * so it sees what they changed before.
+ */
+export class SharedRun {
+  readonly #work: () => Promise<void>
+  #current: Promise<void> | null = null
+  #next: Promise<void> | null = null
+
+  constructor(work: () => Promise<void>) {
+    this.#work = work
+  }
+
+  /** Resolves when a run that began after this call has ended. @throws the error of that run */
+  run(): Promise<void> {
+    if (this.#next !== null) return this.#next
+    if (this.#current === null) return this.#start()
+    this.#next = this.#current.catch(() => undefined).then(() => this.#start())
+    return this.#next
+  }
+
+  #start(): Promise<void> {
+    this.#next = null
+    const run = this.#work().finally(() => {
+      if (this.#current === run) this.#current = null
+    })
+    this.#current = run
+    return run
+  }
+}
+
+/**
  * Maps items with at most `max` calls of `work` at a time. Results are in the order of the items. After a failure no more calls
  * begin. Rejects with the first failure, but only when all calls have ended.
  */

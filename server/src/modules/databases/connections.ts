@@ -1,4 +1,4 @@
-import { Semaphore } from '@shoal/runtime'
+import { Semaphore, SharedRun } from '@shoal/runtime'
 import type { App } from '../../app.ts'
 import { isSamePostgres, type Database, type Db } from '../../db/database.ts'
 import { onEveryHost, onRespondingHosts, type DatabaseHost } from '../../db/database-hosts.ts'
@@ -143,24 +143,26 @@ export async function limitConnections(app: App): Promise<void> {
   await onEveryHost(app.databaseHosts, (host) => limitConnectionsOf(app, host))
 }
 
-/** One slot for each database of a control plane in this process. */
+/** One slot for each database of a control plane in this process, since transactions that wait for the lock would use up the connections of `db`. */
 const limiting = new WeakMap<Database, Semaphore>()
-
-function limitingOf(database: Database): Semaphore {
-  const existing = limiting.get(database)
-  if (existing) return existing
-  const created = new Semaphore(1)
-  limiting.set(database, created)
-  return created
-}
+/** The runs of each server in this process. */
+const limitRuns = new WeakMap<DatabaseHost, SharedRun>()
 
 /**
- * Sets the connection limits of the versions on one server. Must not be called in a transaction: callers in this process wait for each other
- * before they open one, because transactions that wait for the lock would use up the connections of `db`, and `host` may have the same pool.
+ * Sets the connection limits of the versions on one server. Must not be called in a transaction, because `host` may have the same pool as
+ * `db`. A run reads all versions, so callers in this process that wait for one share the next.
  */
 export async function limitConnectionsOf(app: Pick<App, 'db' | 'database'>, host: DatabaseHost): Promise<void> {
-  // Reads before it acquires the lock, so that a server that does not respond delays no other server.
+  const runs = limitRuns.get(host) ?? new SharedRun(() => setLimitsOn(app, host))
+  limitRuns.set(host, runs)
+  await runs.run()
+}
+
+async function setLimitsOn(app: Pick<App, 'db' | 'database'>, host: DatabaseHost): Promise<void> {
+  // Reads before it waits for other servers, so that a server that does not respond does not delay them.
   const { capacity } = await capacityOf(app, host)
+  const slot = limiting.get(app.database) ?? new Semaphore(1)
+  limiting.set(app.database, slot)
   const limit = () =>
     app.db.transaction(async (tx) => {
       await lockConnectionLimits(tx)
@@ -168,7 +170,7 @@ export async function limitConnectionsOf(app: Pick<App, 'db' | 'database'>, host
       const limits = shareWithLogins(shareConnections(users, capacity), users, await selectLoginIds(tx))
       await setConnectionLimits(host.cluster, limits)
     })
-  await limitingOf(app.database).run(limit)
+  await slot.run(limit)
 }
 
 const warnShare = 0.8

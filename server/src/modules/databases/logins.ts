@@ -51,7 +51,8 @@ async function add(app: App, tx: Db, squidId: number, user: LoginUser): Promise<
 /** Creates the roles of the workload's open logins. If a role is new, sets the connection limits of all roles on its server. */
 async function open(app: App, squidId: number, workload: string): Promise<void> {
   const logins = (await selectLogins(app.db, squidId)).filter((row) => row.workload === workload && !row.closedAt)
-  await openRoles(app, squidId, logins)
+  const host = await openRoles(app, squidId, logins)
+  if (host) await limitConnectionsOf(app, host)
 }
 
 /**
@@ -120,6 +121,7 @@ async function reconcile(app: App, { name: server, cluster }: DatabaseHost): Pro
   const roles = new Set(await namesWithPrefix(cluster, `${await installationPrefix(app.db)}_`))
   const loginsByOwner = Map.groupBy(roles, (name) => ownerOfLogin(name) ?? '')
   const byVersion = Map.groupBy(await selectOpenLogins(app.db), ({ squidId }) => squidId)
+  const opened: DatabaseHost[] = []
   for (const { squidId, role, database } of await selectAllDatabases(app.db, server)) {
     const logins = byVersion.get(squidId) ?? []
     const loginNames = new Set(logins.map(({ id }) => loginRoleName(role, id)))
@@ -129,14 +131,31 @@ async function reconcile(app: App, { name: server, cluster }: DatabaseHost): Pro
         await dropLoginRole(cluster, database, name)
       }
     const missing = logins.filter(({ id }) => !roles.has(loginRoleName(role, id)))
-    await openRoles(app, squidId, missing)
+    const changed = await openRoles(app, squidId, missing)
+    if (changed) opened.push(changed)
+    if (opened.length === versionsPerLimit) await limitHosts(app, opened)
   }
+  await limitHosts(app, opened)
 }
 
-/** Creates the roles of logins. If a role is new, sets the connection limits of all roles on the server. */
-async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise<void> {
+/**
+ * The limits are set once for this many versions with new logins: setting them reads all versions, but until then, programs cannot sign in with the
+ * new logins.
+ */
+const versionsPerLimit = 100
+
+/** Sets the limits of these servers, which are then removed from the list. */
+async function limitHosts(app: App, hosts: DatabaseHost[]): Promise<void> {
+  for (const host of new Set(hosts.splice(0))) await limitConnectionsOf(app, host)
+}
+
+/**
+ * Creates the roles of logins, with which no program can sign in before the connection limits are set. Returns the server whose limits must be
+ * set; null if no role is new.
+ */
+async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise<DatabaseHost | null> {
   const row = logins.length > 0 ? await selectSquidDatabase(app.db, squidId) : null
-  if (!row) return
+  if (!row) return null
   const database = forNewPrograms(row)
   const host = app.databaseHosts.get(database.server)
   let mustLimit = false
@@ -149,7 +168,7 @@ async function openRoles(app: App, squidId: number, logins: LoginRow[]): Promise
     })
     mustLimit ||= needsLimit
   }
-  if (mustLimit) await limitConnectionsOf(app, host)
+  return mustLimit ? host : null
 }
 
 /**
