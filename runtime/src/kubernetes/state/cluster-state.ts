@@ -13,7 +13,7 @@ export type ClusterStateOptions = {
   installation: string
   clock: Clock
   log: (message: string) => void
-  /** Called after a change of the objects of a workload. */
+  /** Called for each workload when all objects are known for the first time, and after each later change of its objects. */
   onChange: (workload: WorkloadState) => void
   /** Called when the records of runs of a workload have changed. */
   onRun: (workload: WorkloadState) => void
@@ -35,6 +35,7 @@ export class ClusterState {
   readonly #nodes: Nodes
   readonly #startedWatches = new Set<Watch<KubeObject>>()
   readonly #watches: Watch<KubeObject>[]
+  #isComplete = false
   #interruptedAt = -Infinity
 
   constructor(options: ClusterStateOptions) {
@@ -92,7 +93,11 @@ export class ClusterState {
       this.#startedWatches.add(watch)
     }
     const nowIso = this.#options.clock.now().toISOString()
-    for (const workload of this.#workloads.values()) if (workload.endVanishedRuns(nowIso)) this.#options.onRun(workload)
+    this.#isComplete = true
+    for (const workload of this.#workloads.values()) {
+      if (workload.endVanishedRuns(nowIso)) this.#options.onRun(workload)
+      this.#options.onChange(workload)
+    }
   }
 
   /** Waits until all objects are known. @throws ClusterUnreachable */
@@ -155,7 +160,8 @@ export class ClusterState {
       this.#workloads.set(key, state)
       this.#keys.set(label, key)
     }
-    this.#options.onChange(state)
+    // While the objects of some kinds are not known, programs seem to be missing, and the driver would look for the pods of each of them.
+    if (this.#isComplete) this.#options.onChange(state)
     return state.isEmpty ? null : state
   }
 
