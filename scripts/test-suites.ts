@@ -89,7 +89,7 @@ const onCluster = (names: string[]): string[] => names.map((name) => `e2e/kubern
 
 /**
  * Suites on a cluster that CI runs after the others, in about twelve minutes on two cores. Only `npm run test:kubernetes` runs suites that
- * need another program from Go modules (the collector, Helm, the S3 server), many builds, or minutes of load.
+ * need another program from Go modules (the collector, Helm, kwok, the S3 server), many builds, or minutes of load.
  */
 export const quickClusterSuites = onCluster([
   'api-server',
@@ -114,6 +114,7 @@ export const fullClusterSuites = onCluster([
   'chart',
   'collector',
   'deploy',
+  'fake-cluster',
   'faults',
   'images',
   'kill',

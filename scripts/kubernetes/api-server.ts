@@ -11,53 +11,66 @@ export type ApiServer = {
   url: string
   /** Path of the administrator's kubeconfig. */
   kubeconfig: string
+  /** The folder of the files of this cluster, and in it that of the certificates and kubeconfigs. */
+  folder: string
+  pki: string
   /** The processes of the API server and its etcd, for tests that stop them. */
   processes: { apiServer: ChildProcess; etcd: ChildProcess }
+  /** Starts another program of this cluster, which `end` ends, too. */
+  startPart: (program: string, args: string[]) => ChildProcess
+  /** Returns the end of the log of all programs. */
+  readLog: () => string
   end(): Promise<void>
 }
 
 const readyTimeoutMs = 60_000
+/** No controller creates service accounts, without which the API server would reject pods. */
+const withoutControllers = () => ['--disable-admission-plugins=ServiceAccount']
 
 /**
  * Starts etcd and an API server on free loopback ports, for tests of objects and watches. No node runs pods. Does not need root. Both
  * processes end with this one, even if it is killed.
  * @param kube the program built from `test/kube`
+ * @param extraArgs returns more arguments of the API server, and may write the files that they name into the folder of the cluster
  * @throws with the end of the log if it is not ready within a minute
  */
-export async function startApiServer(kube: string): Promise<ApiServer> {
+export async function startApiServer(
+  kube: string,
+  extraArgs: (folder: string) => string[] = withoutControllers,
+): Promise<ApiServer> {
   const folder = mkdtempSync(join(tmpdir(), 'kube-'))
   const [port, clientPort, peerPort] = [await freePort(), await freePort(), await freePort()]
   const url = `https://127.0.0.1:${port}`
   const etcdUrl = `http://127.0.0.1:${clientPort}`
   const pki = join(folder, 'pki')
   writeCertificates(kube, pki, url)
-  const etcd = start(kube, etcdArgs(join(folder, 'etcd'), etcdUrl, `http://127.0.0.1:${peerPort}`), folder)
-  const apiServer = start(
-    kube,
-    [
-      ...apiServerArgs(pki, etcdUrl, '127.0.0.1', port),
-      '--bind-address=127.0.0.1',
-      // No controller creates service accounts, without which the API server would reject pods.
-      '--disable-admission-plugins=ServiceAccount',
-    ],
-    folder,
-  )
+  const parts: ChildProcess[] = []
+  const startPart = (program: string, args: string[]) => {
+    const part = start(program, args, folder)
+    parts.push(part)
+    return part
+  }
+  const etcd = startPart(kube, etcdArgs(join(folder, 'etcd'), etcdUrl, `http://127.0.0.1:${peerPort}`))
+  const args = [...apiServerArgs(pki, etcdUrl, '127.0.0.1', port), '--bind-address=127.0.0.1', ...extraArgs(folder)]
+  const apiServer = startPart(kube, args)
+  const readLog = () => readFileSync(join(folder, 'log'), 'utf8').trim().slice(-2000)
   const end = async () => {
-    await Promise.all([apiServer, etcd].map(endProcess))
+    await Promise.all(parts.map(endProcess))
     rmSync(folder, { recursive: true, force: true })
   }
   try {
     await untilReady(url, readFileSync(join(pki, 'ca.crt')), [etcd, apiServer])
   } catch (error) {
-    const log = readFileSync(join(folder, 'log'), 'utf8').trim().slice(-2000)
+    const log = readLog()
     await end()
     throw new Error(`The API server did not start: ${(error as Error).message}\n${log}`, { cause: error })
   }
-  return { url, kubeconfig: join(pki, 'admin.conf'), processes: { apiServer, etcd }, end }
+  const kubeconfig = join(pki, 'admin.conf')
+  return { url, kubeconfig, folder, pki, processes: { apiServer, etcd }, startPart, readLog, end }
 }
 
-function start(kube: string, args: string[], folder: string): ChildProcess {
-  const child = spawn('setpriv', ['--pdeathsig', 'KILL', kube, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+function start(program: string, args: string[], folder: string): ChildProcess {
+  const child = spawn('setpriv', ['--pdeathsig', 'KILL', program, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
   const log = createWriteStream(join(folder, 'log'), { flags: 'a' })
   for (const stream of [child.stdout, child.stderr]) stream.pipe(log, { end: false })
   return child

@@ -9,6 +9,8 @@ export const apiServerUrl = `https://${controlAddress}:6443`
 type Identity = { file: string; user: string; group?: string; addresses?: string[] }
 
 const masters = 'system:masters'
+/** A user without rights, and the name of its kubeconfig. The log of requests of a cluster for benchmarks has only those of this user. */
+export const shoalUser = 'shoal'
 
 const identities: Identity[] = [
   {
@@ -20,6 +22,7 @@ const identities: Identity[] = [
   { file: 'admin', user: 'admin', group: masters },
   { file: 'controller-manager', user: 'system:kube-controller-manager' },
   { file: 'scheduler', user: 'system:kube-scheduler' },
+  { file: shoalUser, user: shoalUser },
   ...nodes.map(({ name, address }) => ({
     file: name,
     user: `system:node:${name}`,
@@ -96,27 +99,36 @@ http: {addr: "${registryAddress}"}
 `
 }
 
-/** Starts the controllers and the scheduler; the API server must be ready. A node counts as lost after ten seconds without contact. */
-export function startControllers(machine: Machine): void {
-  const client = (name: string) => [
-    ...['kubeconfig', 'authentication-kubeconfig', 'authorization-kubeconfig'].map(
-      (flag) => `--${flag}=${insidePki}/${name}.conf`,
-    ),
-    '--leader-elect=false',
-    '--kube-api-qps=500',
-    '--kube-api-burst=1000',
-  ]
-  machine.startPart('controller-manager', insideKube, [
+/** Returns the arguments of the controllers. @param pki the folder of the certificates */
+export function controllerManagerArgs(pki: string): string[] {
+  return [
     'kube-controller-manager',
-    ...client('controller-manager'),
-    `--service-account-private-key-file=${insidePki}/service-accounts.key`,
-    `--root-ca-file=${insidePki}/ca.crt`,
-    `--cluster-signing-cert-file=${insidePki}/ca.crt`,
-    `--cluster-signing-key-file=${insidePki}/ca.key`,
+    ...clientArgs(pki, 'controller-manager'),
+    `--service-account-private-key-file=${pki}/service-accounts.key`,
+    `--root-ca-file=${pki}/ca.crt`,
+    `--cluster-signing-cert-file=${pki}/ca.crt`,
+    `--cluster-signing-key-file=${pki}/ca.key`,
     '--use-service-account-credentials=true',
     '--controllers=*',
     '--allocate-node-cidrs=false',
-    '--node-monitor-grace-period=10s',
-  ])
-  machine.startPart('scheduler', insideKube, ['kube-scheduler', ...client('scheduler')])
+  ]
+}
+
+/** Returns the arguments of the scheduler. @param pki the folder of the certificates */
+export const schedulerArgs = (pki: string): string[] => ['kube-scheduler', ...clientArgs(pki, 'scheduler')]
+
+const clientArgs = (pki: string, name: string): string[] => [
+  ...['kubeconfig', 'authentication-kubeconfig', 'authorization-kubeconfig'].map(
+    (flag) => `--${flag}=${pki}/${name}.conf`,
+  ),
+  '--leader-elect=false',
+  '--kube-api-qps=500',
+  '--kube-api-burst=1000',
+]
+
+/** Starts the controllers and the scheduler; the API server must be ready. A node counts as lost after ten seconds without contact. */
+export function startControllers(machine: Machine): void {
+  const args = [...controllerManagerArgs(insidePki), '--node-monitor-grace-period=10s']
+  machine.startPart('controller-manager', insideKube, args)
+  machine.startPart('scheduler', insideKube, schedulerArgs(insidePki))
 }

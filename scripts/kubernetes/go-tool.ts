@@ -27,6 +27,9 @@ export const helm: GoTool = {
   }),
 }
 
+/** Simulates the nodes of a cluster and their pods. */
+export const kwok: GoTool = { folder: 'test/kwok', program: 'sigs.k8s.io/kwok/cmd/kwok', minutes: 3 }
+
 /** Returns why the program can neither be found in the user's cache nor be built; null if it can. */
 export const missingTool = async (tool: GoTool): Promise<string | null> =>
   existsSync(cached(tool)) ? null : await missingGo()

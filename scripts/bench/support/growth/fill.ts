@@ -3,9 +3,7 @@ import { BEHAVIOUR_VARIABLE, type Workload } from '../../../../runtime/src/index
 import type { WorkerApp } from '../../../../server/src/app.ts'
 import { workloadIdOf } from '../../../../server/src/modules/manifest/index.ts'
 import { sealWorkload } from '../../../../server/src/modules/versions/index.ts'
-
-/** Versions of each organization. The first organization has as many as the others, so its list shows the influence of the others. */
-export const versionsPerOrg = 10
+import { environment, ordinaryWorkload, versionsPerOrg } from './workload.ts'
 
 /** Code of the first organization, which exists before the first version. */
 export const firstOrg = 'growth-0'
@@ -19,7 +17,7 @@ const manifest = {
   description: 'Transfers of the largest tokens. '.repeat(20),
   build: { cmd: ['npm', 'run', 'build'] },
   deploy: {
-    env: Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`VARIABLE_${i}`, `value ${i} of the squid`])),
+    env: environment,
     processor: [{ name: 'processor', cmd: ['node', 'lib/main.js'] }],
     api: { cmd: ['npm', 'run', 'api'] },
   },
@@ -38,25 +36,9 @@ const followsHead = {
 const serves = { isServedSeparately: true }
 
 function workloadOf({ id, orgId }: { id: number; orgId: number }): Workload {
-  const container = (name: string, port: number) => ({
-    name,
-    command: ['node'],
-    resources: { cpuCores: 0.25, memoryBytes: 2 ** 28 },
-    ports: [port],
-    stopGraceMs: 5_000,
-  })
-  const { env } = manifest.deploy
-  const behaves = (behaviour: object) => ({ ...env, [BEHAVIOUR_VARIABLE]: JSON.stringify(behaviour) })
-  return {
-    id: workloadIdOf(id, 1),
-    tenant: String(orgId),
-    version: String(id),
-    image: `image-${id}`,
-    containers: [
-      { ...container('api', 4350), env: behaves(serves), restart: 'always' },
-      { ...container('processor', 3000), env: behaves(followsHead), restart: 'on-failure' },
-    ],
-  }
+  const behaves = (behaviour: object) => ({ [BEHAVIOUR_VARIABLE]: JSON.stringify(behaviour) })
+  const identity = { id: workloadIdOf(id, 1), tenant: String(orgId), version: String(id) }
+  return ordinaryWorkload(identity, { api: behaves(serves), processor: behaves(followsHead) })
 }
 
 /** Inserts the rows of running versions `from + 1` to `to`, as deployments have left them. The worker then starts their programs. */

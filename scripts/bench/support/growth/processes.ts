@@ -37,11 +37,14 @@ function memoryMbOf(pid: number): number {
 export const serverPid = (dataDir: string): number =>
   (JSON.parse(readFileSync(join(dataDir, 'locks/worker.json'), 'utf8')) as { pid: number }).pid
 
+/** Measures a process. */
+export const usageOf = (pid: number): Usage => ({
+  cpuSeconds: (statOf(pid)?.ownTicks ?? 0) / ticksPerSecond,
+  memoryMb: memoryMbOf(pid),
+})
+
 /** Measures the server. */
-export function serverUsage(dataDir: string): Usage {
-  const pid = serverPid(dataDir)
-  return { cpuSeconds: (statOf(pid)?.ownTicks ?? 0) / ticksPerSecond, memoryMb: memoryMbOf(pid) }
-}
+export const serverUsage = (dataDir: string): Usage => usageOf(serverPid(dataDir))
 
 /** Measures all processes of both embedded Postgres clusters, including those of connections that have ended. */
 export function postgresUsage(dataDir: string): Usage {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { drawChart } from './chart.ts'
-import { fitLine, slowestLoops } from './report.ts'
+import { slowestLoops } from './report.ts'
+import { fitLine } from './table.ts'
 
 test('the fit finds the base and the growth of a line, even if its values differ by orders of magnitude', () => {
   const { base, perVersion } = fitLine([10, 100, 1_000, 10_000].map((n) => [n, 160 + 0.04 * n]))

@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../../../root.ts'
 import { type Chart, drawChart } from './chart.ts'
 import type { LoopTimes, Measurement } from './measure.ts'
+import { type Row, digits, markdownTable, mergeMeasurements, replaceBetween, sizesOf, tableOf } from './table.ts'
 
 const page = join(root, 'docs/scale.md')
 const resultsFile = join(root, 'docs/scale.json')
@@ -15,31 +16,10 @@ export const shareOf = ({ meanMs, periodMs }: LoopTimes): number => (100 * meanM
 /** Returns the loops that take the largest share of their period, largest first. */
 export const slowestLoops = (loops: LoopTimes[]): LoopTimes[] => loops.toSorted((a, b) => shareOf(b) - shareOf(a))
 
-/** A line through the measurements: the value without versions, and its growth per version. */
-type Fit = { base: number; perVersion: number }
-
-/** Fits a line by least squares. Relative errors count, so that small sizes are as important as large ones. */
-export function fitLine(points: [versions: number, value: number][]): Fit {
-  let [weights, x, y, xx, xy] = [0, 0, 0, 0, 0]
-  for (const [versions, value] of points) {
-    const weight = 1 / Math.max(value, Number.EPSILON) ** 2
-    weights += weight
-    x += weight * versions
-    y += weight * value
-    xx += weight * versions * versions
-    xy += weight * versions * value
-  }
-  const determinant = weights * xx - x * x
-  if (points.length < 2) return { base: y / weights, perVersion: 0 }
-  return { base: (y * xx - x * xy) / determinant, perVersion: (weights * xy - x * y) / determinant }
-}
-
-const digits = (value: number) => Number(value.toPrecision(value < 1 ? 2 : 3)).toLocaleString('en')
 const gigabytes = (bytes: number) => bytes / 1e9
 const millions = (count: number) => count / 1e6
 
-/** The rows of the table. `hasFit`: the value grows with the number of versions. */
-const rows: { name: string; valueOf: (m: Measurement) => number; hasFit?: boolean }[] = [
+const rows: Row<Measurement>[] = [
   { name: 'CPU of the server, cores', valueOf: (m) => m.serverCores, hasFit: true },
   { name: 'CPU of Postgres, cores', valueOf: (m) => m.postgresCores, hasFit: true },
   { name: 'memory of the server, MB', valueOf: (m) => m.serverMb, hasFit: true },
@@ -62,12 +42,6 @@ const rows: { name: string; valueOf: (m: Measurement) => number; hasFit?: boolea
 ]
 
 function table(measurements: Measurement[]): string {
-  const header = ['', ...measurements.map(({ versions }) => versions.toLocaleString('en')), 'fit (n versions)']
-  const lines = rows.map(({ name, valueOf, hasFit }) => {
-    const { base, perVersion } = fitLine(measurements.map((m) => [m.versions, valueOf(m)]))
-    const fit = hasFit && measurements.length > 1 ? `${digits(base)} + ${digits(perVersion * 1000)} × n/1,000` : ''
-    return [name, ...measurements.map((m) => digits(valueOf(m))), fit]
-  })
   const names = slowestLoops(measurements.at(-1)?.loops ?? []).slice(0, 10)
   const loopLines = names.map(({ name, periodMs }) => {
     const cell = (m: Measurement) => {
@@ -76,18 +50,12 @@ function table(measurements: Measurement[]): string {
     }
     return [`${name}, every ${digits(periodMs / 1000)} s`, ...measurements.map(cell)]
   })
-  const format = (cells: string[]) => `| ${cells.join(' | ')} |`
-  const rule = (count: number) => format(['---', ...Array.from({ length: count - 1 }, () => '--:')])
   return [
-    format(header),
-    rule(header.length),
-    ...lines.map(format),
+    tableOf(measurements, rows),
     '',
     'Mean duration of a round of the ten slowest loops, in ms, and its share of the period:',
     '',
-    format(header.slice(0, -1)),
-    rule(header.length - 1),
-    ...loopLines.map(format),
+    markdownTable([sizesOf(measurements), ...loopLines]),
   ].join('\n')
 }
 
@@ -134,13 +102,7 @@ function charts(measurements: Measurement[]): Record<string, Chart> {
 
 /** Merges the measurements with those of earlier runs at other sizes, and writes the table and charts of docs/scale.md. */
 export function writeReport(measured: Measurement[]): void {
-  const earlier = existsSync(resultsFile) ? (JSON.parse(readFileSync(resultsFile, 'utf8')) as Measurement[]) : []
-  const byVersions = new Map([...earlier, ...measured].map((measurement) => [measurement.versions, measurement]))
-  const measurements = [...byVersions.values()].toSorted((a, b) => a.versions - b.versions)
-  writeFileSync(resultsFile, `${JSON.stringify(measurements, null, 2)}\n`)
+  const measurements = mergeMeasurements(resultsFile, measured)
   for (const [name, chart] of Object.entries(charts(measurements))) writeFileSync(chartFile(name), drawChart(chart))
-  const text = readFileSync(page, 'utf8')
-  const [begin, end] = [text.indexOf(markers[0]), text.indexOf(markers[1])]
-  if (begin < 0 || end < begin) throw new Error(`docs/scale.md lacks the lines ${markers.join(' and ')}`)
-  writeFileSync(page, `${text.slice(0, begin)}${markers[0]}\n\n${table(measurements)}\n\n${text.slice(end)}`)
+  replaceBetween(page, markers, table(measurements))
 }
