@@ -7,7 +7,8 @@ import { buildOnce, cachedProgram, goBuild, missingGo } from './go.ts'
 const sourceFolder = join(root, 'test/collector')
 
 /** Returns whether the collector is in the user's cache or can be built. */
-export const hasCollector = async (): Promise<boolean> => existsSync(cachedCollector()) || (await missingGo()) === null
+export const hasCollector = async (): Promise<boolean> =>
+  existsSync(cachedCollector()) || (await missingGo(sourceFolder)) === null
 
 /**
  * Returns the path of the OpenTelemetry Collector in the user's cache, after building it if necessary, which takes four minutes with empty Go caches.

@@ -32,7 +32,7 @@ export const kwok: GoTool = { folder: 'test/kwok', program: 'sigs.k8s.io/kwok/cm
 
 /** Returns why the program can neither be found in the user's cache nor be built; null if it can. */
 export const missingTool = async (tool: GoTool): Promise<string | null> =>
-  existsSync(cached(tool)) ? null : await missingGo()
+  existsSync(cached(tool)) ? null : await missingGo(tool.folder)
 
 /**
  * Returns the path of the program in the user's cache, where this function builds it once for each state of its go.mod and go.sum.

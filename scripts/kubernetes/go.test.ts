@@ -36,6 +36,13 @@ describe.skipIf(missing)('a build with Go', () => {
     expect(error?.message).toBe('The Go modules cannot be downloaded')
   })
 
+  test('needs the version of Go that the module names', async () => {
+    const folder = moduleOf('package main\n\nfunc main() {}\n')
+    expect(await missingGo(folder)).toBeNull()
+    writeFileSync(join(folder, 'go.mod'), 'module example.com/one\n\ngo 1.999\n')
+    expect(await missingGo(folder)).toMatch(/^Go 1\.\d+ is installed, but 1\.999 is needed$/)
+  })
+
   test('of an invalid program fails with the output of the compiler', async () => {
     const error = await build(moduleOf('package main\n\nfunc main() { wrong }\n'))
     expect(error).not.toBeInstanceOf(CannotBuild)

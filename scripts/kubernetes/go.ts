@@ -1,14 +1,14 @@
 import type { Hash } from 'node:crypto'
 import { existsSync, readFileSync, utimesSync } from 'node:fs'
-import { delimiter, dirname, join } from 'node:path'
+import { delimiter, dirname, join, resolve } from 'node:path'
 import { runCommand } from '../command.ts'
 import { withProgress } from '../progress.ts'
 import { root } from '../root.ts'
 import { fillOnce, userCache } from '../user-cache.ts'
 
-/** Returns why this machine cannot build `test/kube`; null if it can. */
-export async function missingGo(): Promise<string | null> {
-  const needed = /^go (\d+\.\d+)/m.exec(readFileSync(join(root, 'test/kube/go.mod'), 'utf8'))?.[1] ?? ''
+/** Returns why this machine cannot build the Go module in a folder, relative to the repository; null if it can. */
+export async function missingGo(moduleFolder = 'test/kube'): Promise<string | null> {
+  const needed = /^go (\d+\.\d+)/m.exec(readFileSync(resolve(root, moduleFolder, 'go.mod'), 'utf8'))?.[1] ?? ''
   const { code, output } = await runCommand(goProgram(), ['version'], { env: goEnvironment() })
   const installed = /go(\d+\.\d+)/.exec(output)?.[1]
   if (code !== 0 || !installed) return `Go ${needed} is not installed`
