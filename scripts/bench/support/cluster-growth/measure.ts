@@ -27,6 +27,7 @@ export type ClusterMeasurement = {
   /** The cluster without changes. */
   idle: Phase
   memoryMb: PerPart
+  /** The database of etcd at the end. Its file never shrinks. */
   etcdMb: number
   observeMs: number
   /** From the start of another process until its first complete observation. */

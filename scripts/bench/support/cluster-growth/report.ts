@@ -72,7 +72,7 @@ const rows: Row<ClusterMeasurement>[] = [
   { name: 'removal: until nothing was left, s', valueOf: (m) => m.removal.seconds, hasFit: true },
   { name: 'removal: requests of the driver', valueOf: (m) => sumOf(m.removal.requests.driver), hasFit: true },
   ...phaseRows('removal'),
-  { name: 'database of etcd, MB', valueOf: (m) => m.etcdMb, hasFit: true },
+  { name: 'removal: database of etcd at the end, MB', valueOf: (m) => m.etcdMb, hasFit: true },
   { name: 'load average', valueOf: (m) => m.loadAverage },
 ]
 
