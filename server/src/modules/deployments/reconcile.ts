@@ -111,14 +111,18 @@ async function reconcileIfIdle(
   const { app, snapshots, intervals } = worker
   const lock = await locks.tryLock(squidId)
   if (!lock) return
+  const deadline = new AbortController()
+  // Cleared below: the signals of thousands of reconciled versions would abort at the same time.
+  const timer = setTimeout(() => deadline.abort(new Error('Reconciling took too long')), reconcileTimeoutMs)
   try {
     if (await selectUnfinished(app.db, squidId)) return
-    const signal = AbortSignal.any([stopping, lock.lost, AbortSignal.timeout(reconcileTimeoutMs)])
+    const signal = AbortSignal.any([stopping, lock.lost, deadline.signal])
     await reconcileVersion({ app, snapshots, pollMs: intervals.pollMs, signal }, squidId, observed)
     app.log.info({ squidId }, 'version reconciled')
   } catch (error) {
     if (!stopping.aborted) app.log.warn({ err: error, squidId }, 'failed to reconcile version')
   } finally {
+    clearTimeout(timer)
     await lock.release()
   }
 }

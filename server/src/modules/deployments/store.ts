@@ -224,3 +224,14 @@ export async function lastStartMs(db: Db, squidId: number): Promise<number | nul
   )
   return rows[0]?.ms ?? null
 }
+
+/** Returns the sealed workloads of those of the versions that have one. */
+export async function selectSealedWorkloads(
+  db: Db,
+  squidIds: number[],
+): Promise<{ squidId: number; sealedWorkload: string }[]> {
+  const { rows } = await db.execute<{ squidId: number; sealedWorkload: string }>(sql`
+    select id as "squidId", sealed_workload as "sealedWorkload" from squids
+    where id in ${squidIds} and sealed_workload is not null`)
+  return rows
+}

@@ -34,10 +34,10 @@ const defaultIntervals: ObservationIntervals = {
 }
 
 /**
- * Of each kind, up to 800 programs are probed in a second: a sixth of a core. `maxIntervalMs` is short enough for the samples of metrics,
+ * Of each kind, up to 600 programs are probed in a second: an eighth of a core. `maxIntervalMs` is short enough for the samples of metrics,
  * which ignore states that are older than 45 s, since unchanged states are stored only every 30 s.
  */
-const turnLimits = { maxPerSecond: 800, maxIntervalMs: 15_000 }
+const turnLimits = { maxPerSecond: 600, maxIntervalMs: 15_000 }
 
 /** A round of probes waits this long for slow programs. */
 const maxRoundMs = 1_000
