@@ -44,4 +44,12 @@ export const aggregates: Aggregate[] = [
     statement: 'delete from container_runs r using',
     reason: 'Ranks the runs of the containers whose runs changed, of which it keeps the newest 50.',
   },
+  {
+    statement: 'select server, count(*)::int as count from (select server from squid_databases',
+    reason: 'Counts the databases of each server when a version gets its database.',
+  },
+  {
+    statement: 'select s.id as "squidId", s.org_id as "orgId", coalesce(c.cpu, 0)::float8 as "cpuCores"',
+    reason: 'Combines the last samples of all versions for the operators, whose pages share a result for some minutes.',
+  },
 ]

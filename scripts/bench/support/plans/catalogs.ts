@@ -5,7 +5,9 @@
 export const catalogs = [
   `insert into installation (prefix) values ('bench')`,
   `do $$ declare name text; begin
-     for name in select unnest(array[role, read_role]) from squid_databases loop execute format('create role %I login', name); end loop;
+     for name in select unnest(array[role, read_role]) from squid_databases
+       union all select format('%s_l%s', d.role, l.id) from squid_logins l join squid_databases d using (squid_id)
+     loop execute format('create role %I login', name); end loop;
    end $$`,
   `set allow_system_table_mods = on`,
   `do $$ declare columns text; begin

@@ -70,4 +70,14 @@ export const exceptions: Exception[] = [
     perVersion: 0.1,
     reason: 'Looks for the tags and the incident of each open alert.',
   },
+  {
+    statement: 'select i.id from status_incidents i where i.resolved_at is null',
+    perVersion: 0.2,
+    reason: 'Looks for the alert of each open incident that follows one.',
+  },
+  {
+    statement: 'select "alert_deliveries"."id", "alert_deliveries"."org_id"',
+    perVersion: 0.1,
+    reason: 'Postgres reads the channels of all organizations completely while there are few of them.',
+  },
 ]

@@ -116,6 +116,7 @@ export const usageRecords = pgTable(
   (t) => [
     primaryKey({ columns: [t.source, t.resource, t.hour, t.part] }),
     index('usage_records_org_month').on(t.orgId, t.month),
+    index('usage_records_org_hour').on(t.orgId, t.hour),
     index('usage_records_hour').on(t.hour),
     ...enumChecks('usage_records', t),
   ],

@@ -2,6 +2,7 @@ import { profiles } from '@shoal/contract'
 import { bigId, id, index, integer, pgTable, text, time } from '../../db/columns.ts'
 import { enumChecks, oneRowCheck } from '../../db/checks.ts'
 import { mainServer } from '../../config/database-settings.ts'
+import { sql } from '../../db/sql.ts'
 import { squids } from '../versions/index.ts'
 
 /** The databases of versions with the addon `postgres`. `role` owns the database; `readRole` may only read it. */
@@ -35,7 +36,12 @@ export const squidDatabases = pgTable(
     usedBytes: bigId(),
     measuredAt: time(),
   },
-  (t) => enumChecks('squid_databases', t),
+  (t) => [
+    index('squid_databases_moving')
+      .on(t.movingTo)
+      .where(sql`${t.movingTo} is not null`),
+    ...enumChecks('squid_databases', t),
+  ],
 )
 
 /**

@@ -1,0 +1,2 @@
+CREATE INDEX "usage_records_org_hour" ON "usage_records" USING btree ("org_id","hour");--> statement-breakpoint
+CREATE INDEX "squid_databases_moving" ON "squid_databases" USING btree ("moving_to") WHERE "squid_databases"."moving_to" is not null;
