@@ -361,7 +361,9 @@ test('preview mode sets a long-lived cookie, reloads the page and shows the Port
   await page.goto('/preview?organization=preview-org')
   await page.evaluate('window.isFirstDocument = true')
   await page.getByRole('switch', { name: 'Preview mode' }).click()
-  await page.waitForFunction('!window.isFirstDocument')
+  // `waitForFunction` evaluates a text in the page, which the content security policy does not allow. `evaluate` fails during the reload.
+  const isReloaded = () => page.evaluate<boolean>('!window.isFirstDocument').catch(() => false)
+  await expect.poll(isReloaded).toBe(true)
   await waitForExactText(page, 'PREVIEW')
   await page.getByRole('link', { name: /Portal/ }).waitFor()
   const beta = (await context.cookies()).find(({ name }) => name === 'beta')
