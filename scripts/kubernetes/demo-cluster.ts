@@ -9,6 +9,7 @@ import { Client } from 'pg'
 import { startEmbeddedPostgres } from '../../runtime/src/postgres/embedded-postgres.ts'
 import { startConnectProxy } from '../../e2e/support/connect-proxy.ts'
 import { relay } from '../relay.ts'
+import { CannotBuild } from './go.ts'
 import { closeTestCluster, openTestCluster } from './test-cluster.ts'
 
 const execute = promisify(execFile)
@@ -30,14 +31,14 @@ export type DemoCluster = {
 
 /**
  * Starts a cluster of two nodes on this machine, or uses that of SHOAL_TEST_KUBECONFIG, with a Postgres for squids on the host.
- * @throws if this machine cannot run a cluster, with the reason
+ * @throws CannotBuild if this machine cannot run a cluster, with the reason
  */
 export async function startDemoCluster(chainPort: number): Promise<DemoCluster> {
   await using cleanup = new AsyncDisposableStack()
   const leftovers: string[] = []
   cleanup.defer(() => void leftovers.push(...closeTestCluster()))
   const cluster = await openTestCluster()
-  if ('missing' in cluster) throw new Error(cluster.missing)
+  if ('missing' in cluster) throw new CannotBuild(cluster.missing)
   const variables = { ...process.env, ...cluster.env }
   const [host = '', kubeconfig = ''] = [variables['SHOAL_TEST_HOST_ADDRESS'], variables['SHOAL_TEST_KUBECONFIG']]
   const [program = 'kubectl', ...first] = (variables['SHOAL_TEST_KUBECTL'] ?? 'kubectl').split(' ')
