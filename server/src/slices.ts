@@ -1,20 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 
 /** Work on many versions lets other work of this process continue after this time, so that requests of users do not wait for it. */
-const sliceMs = 3
+const sliceMs = 5
 /** Reading the clock for each item would take longer than many items do. */
 const itemsPerCheck = 32
-
-let lastTurn: Promise<void> = Promise.resolve()
-
-/**
- * Waits for a turn of this process' event loop. Each turn is for one caller only: a request of a user needs many turns, and would wait for the
- * slices of all loops in each of them.
- */
-function nextTurn(): Promise<void> {
-  lastTurn = lastTurn.then(() => setImmediate())
-  return lastTurn
-}
 
 /** Calls `work` for each item, in slices of a few milliseconds. Other work runs between slices, and may change what `work` reads. */
 export async function forEachInSlices<T>(items: Iterable<T>, work: (item: T) => void): Promise<void> {
@@ -23,7 +12,7 @@ export async function forEachInSlices<T>(items: Iterable<T>, work: (item: T) => 
   for (const item of items) {
     work(item)
     if (++count % itemsPerCheck !== 0 || performance.now() - startedMs < sliceMs) continue
-    await nextTurn()
+    await setImmediate()
     startedMs = performance.now()
   }
 }
