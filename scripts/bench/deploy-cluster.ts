@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { freePort } from '../../e2e/support/free-port.ts'
 import { startDevnet } from '../devnet/devnet.ts'
 import { CannotBuild } from '../kubernetes/go.ts'
-import { startDemoCluster } from '../kubernetes/demo-cluster.ts'
+import { type DemoCluster, startDemoCluster } from '../kubernetes/demo-cluster.ts'
 import { Deployer } from './support/deployer.ts'
 import { type Bench, type Result, atMost, median } from './support/result.ts'
 import { copyExample } from './support/squid.ts'
@@ -23,22 +23,32 @@ async function measure(chain: Chain): Promise<Round> {
   const process = await measureProcessDriver(chain)
   // A new cluster for each round, since its nodes keep the images that they have pulled.
   const cluster = await startDemoCluster(chain.port)
+  const leftovers: string[] = []
+  let round: Round
   try {
-    const { SHOAL_DATA_DIR: _, DATABASE_URL: __, ...env } = cluster.env
-    const gatewayUrl = `http://${cluster.host}:${await freePort()}/{org}`
-    const deployer = await Deployer.start(cluster.chainUrl, { ...env, SHOAL_GATEWAY_URL: gatewayUrl })
-    try {
-      const squid = copyExample()
-      const cold = await deployer.deployUntilReady(squid, 'cold', chain.transfers)
-      appendFileSync(join(squid, 'src/mapping.ts'), '// changed\n')
-      const redeployed = await deployer.deployUntilReady(squid, 'warm', chain.transfers)
-      return { process, cold, redeployed, uploadedMb: await lastUploadMb(deployer) }
-    } finally {
-      await deployer.end()
-    }
+    round = { process, ...(await measureCluster(cluster, chain)) }
   } finally {
-    const leftovers = await cluster.end()
-    if (leftovers.length > 0) throw new Error(`The cluster left this on the machine:\n${leftovers.join('\n')}`)
+    leftovers.push(...(await cluster.end()))
+  }
+  if (leftovers.length > 0) throw new Error(`The cluster left this on the machine:\n${leftovers.join('\n')}`)
+  return round
+}
+
+async function measureCluster(
+  cluster: DemoCluster,
+  { transfers }: Chain,
+): Promise<Pick<Round, 'cold' | 'redeployed' | 'uploadedMb'>> {
+  const { SHOAL_DATA_DIR: _, DATABASE_URL: __, ...env } = cluster.env
+  const gatewayUrl = `http://${cluster.host}:${await freePort()}/{org}`
+  const deployer = await Deployer.start(cluster.chainUrl, { ...env, SHOAL_GATEWAY_URL: gatewayUrl })
+  try {
+    const squid = copyExample()
+    const cold = await deployer.deployUntilReady(squid, 'cold', transfers)
+    appendFileSync(join(squid, 'src/mapping.ts'), '// changed\n')
+    const redeployed = await deployer.deployUntilReady(squid, 'warm', transfers)
+    return { cold, redeployed, uploadedMb: await lastUploadMb(deployer) }
+  } finally {
+    await deployer.end()
   }
 }
 
