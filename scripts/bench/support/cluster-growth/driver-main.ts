@@ -1,5 +1,6 @@
 // A process with only the Kubernetes driver, so that its CPU and memory can be measured. The benchmark sends it commands.
 import { setTimeout as delay } from 'node:timers/promises'
+import { mapConcurrently } from '../../../../runtime/src/concurrency.ts'
 import { createKubernetesRuntime } from '../../../../runtime/src/kubernetes/kubernetes-runtime.ts'
 import { ordinaryWorkload, versionsPerOrg } from '../growth/workload.ts'
 import { median } from '../result.ts'
@@ -31,13 +32,12 @@ const runtime = createKubernetesRuntime({
 const idOf = (version: number) => `${version}-1`
 
 /** Calls a function for each version from 1 to `versions`, as concurrently as the server does. */
-async function forEachVersion(versions: number, work: (version: number) => Promise<void>): Promise<void> {
-  const remaining = Array.from({ length: versions }, (_, index) => index + 1).values()
-  const workNext = async () => {
-    for (const version of remaining) await work(version)
-  }
-  await Promise.all(Array.from({ length: maxConcurrent }, workNext))
-}
+const forEachVersion = async (versions: number, work: (version: number) => Promise<void>) =>
+  void (await mapConcurrently(
+    Array.from({ length: versions }, (_, index) => index + 1),
+    maxConcurrent,
+    work,
+  ))
 
 /** Observes until a condition holds. @throws if the numbers of containers by state do not change for two minutes */
 async function untilObserved(holds: (states: string[]) => boolean): Promise<void> {

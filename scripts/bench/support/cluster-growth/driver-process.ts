@@ -12,10 +12,9 @@ export class DriverProcess {
   #lastId = 0
 
   constructor(kubeconfig: string) {
-    const options = { execArgv: serverOptions, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] as const }
     this.#child = fork(join(import.meta.dirname, 'driver-main.ts'), [kubeconfig], {
-      ...options,
-      stdio: [...options.stdio],
+      execArgv: serverOptions,
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })
     this.#child.on('message', (reply: Reply) => this.#waiting.get(reply.id)?.(reply))
     this.#child.once('exit', () => {

@@ -30,13 +30,10 @@ export const idleCores = ({ idle }: ClusterMeasurement, part: (typeof parts)[num
 export const idleRequests = ({ idle }: ClusterMeasurement, of: 'driver' | 'others'): number =>
   ((of === 'driver' ? sumOf(idle.requests.driver) : idle.requests.others) / idle.seconds) * 60
 
-const phaseNames = { start: 'start', adoption: 'adoption', removal: 'removal' } as const
-type PhaseName = keyof typeof phaseNames
-
-const phaseRows = (phase: PhaseName): Row<ClusterMeasurement>[] => [
-  { name: `${phaseNames[phase]}: CPU of the driver, s`, valueOf: (m) => m[phase].cpuSeconds.driver, hasFit: true },
+const phaseRows = (phase: 'start' | 'adoption' | 'removal'): Row<ClusterMeasurement>[] => [
+  { name: `${phase}: CPU of the driver, s`, valueOf: (m) => m[phase].cpuSeconds.driver, hasFit: true },
   {
-    name: `${phaseNames[phase]}: CPU of API server and etcd, s`,
+    name: `${phase}: CPU of API server and etcd, s`,
     valueOf: (m) => m[phase].cpuSeconds.apiServer + m[phase].cpuSeconds.etcd,
     hasFit: true,
   },
