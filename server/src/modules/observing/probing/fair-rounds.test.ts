@@ -19,7 +19,10 @@ let rounds: FairRounds
 /** Accepts connections and never responds. */
 let silent: Server
 let maxConnections = 0
+/** The workloads whose apis do not respond. */
+let silentWorkloads: Set<string>
 let responding: Server
+let runtime: ReturnType<typeof createSimRuntime>
 let status = 200
 let neighbour: TestOrg
 
@@ -30,7 +33,8 @@ const listen = async (server: Server) => {
 
 beforeEach(async () => {
   const clock = new ManualClock()
-  const runtime = createSimRuntime({ clock })
+  runtime = createSimRuntime({ clock })
+  maxConnections = 0
   t = await startTestApp({ clock, runtime })
   let connections = 0
   silent = createServer(() => undefined).on('connection', (socket) => {
@@ -39,17 +43,15 @@ beforeEach(async () => {
   })
   responding = createServer((_, res) => res.writeHead(status).end())
   const [silentPort, respondingPort] = [await listen(silent), await listen(responding)]
-  const slow = await makeVersion(t.app, await t.make.org(), { apis: Array.from({ length: 300 }, () => ({})) })
+  silentWorkloads = new Set()
   neighbour = await t.make.org()
   await makeVersion(t.app, neighbour, { apis: [{}] })
   const endpoint = (workload: string) => ({
     kind: 'tcp' as const,
     host: '127.0.0.1',
-    port: workload === workloadIdOf(slow.id, 1) ? silentPort : respondingPort,
+    port: silentWorkloads.has(workload) ? silentPort : respondingPort,
   })
   app = { ...t.app, directory: { ...t.app.directory, endpoint } }
-  cache = await loadObservationCache(app)
-  await cache.recordContainers(await readContainers({ clock, runtime }, cache.containers))
   rounds = new FairRounds(app, 100)
 })
 afterEach(async () => {
@@ -61,14 +63,29 @@ afterEach(async () => {
   await t?.close()
 })
 
+/** Adds an organization with apis that do not respond. */
+async function addSilentOrg(apis: number): Promise<void> {
+  const { id } = await makeVersion(t.app, await t.make.org(), { apis: Array.from({ length: apis }, () => ({})) })
+  silentWorkloads.add(workloadIdOf(id, 1))
+}
+
+async function loadObservations(): Promise<void> {
+  cache = await loadObservationCache(app)
+  await cache.recordContainers(await readContainers({ clock: t.app.clock, runtime }, cache.containers))
+}
+
+/** Runs a round. Returns the status of the neighbour's api. */
+async function observe() {
+  await observeApis(app, cache, () => allVersions, rounds)
+  const { api } = await t
+    .as(neighbour.admin)
+    .squids.get({ params: { code: neighbour.code, reference: 'test-squid@v1' } })
+  return api?.status
+}
+
 test('apis of one organization that do not respond neither delay the probes of others nor use all connections', async () => {
-  const observe = async () => {
-    await observeApis(app, cache, () => allVersions, rounds)
-    const { api } = await t
-      .as(neighbour.admin)
-      .squids.get({ params: { code: neighbour.code, reference: 'test-squid@v1' } })
-    return api?.status
-  }
+  await addSilentOrg(300)
+  await loadObservations()
   expect(await observe()).toBe('AVAILABLE')
   status = 500
   expect(await observe()).toBe('NOT_AVAILABLE')
@@ -76,4 +93,16 @@ test('apis of one organization that do not respond neither delay the probes of o
   expect(await observe()).toBe('AVAILABLE')
   expect(maxConnections).toBeGreaterThan(0)
   expect(maxConnections).toBeLessThanOrEqual(16)
+})
+
+test('apis of many organizations that do not respond do not use all connections', async () => {
+  for (let i = 0; i < 20; i++) await addSilentOrg(16)
+  await loadObservations()
+  status = 200
+  await observe()
+  expect(await observe()).toBe('AVAILABLE')
+  status = 500
+  expect(await observe()).toBe('NOT_AVAILABLE')
+  expect(maxConnections).toBeGreaterThan(20)
+  expect(maxConnections).toBeLessThan(256)
 })

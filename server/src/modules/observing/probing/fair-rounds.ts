@@ -1,9 +1,10 @@
-import { mapConcurrently, Semaphore } from '@shoal/runtime'
+import { mapConcurrently } from '@shoal/runtime'
 import type { App } from '../../../app.ts'
 import { groupInSlices } from '../../../slices.ts'
 import { selectOrgs, type ContainerRow } from '../observe-store.ts'
+import { FairSlots } from './fair-slots.ts'
 
-/** Maximum number of concurrent probes of all organizations, and of one. */
+/** Maximum number of concurrent probes of all organizations, and of one while few probes are in progress. */
 const maxConcurrent = 256
 const maxPerOrg = 16
 /** Maximum number of versions whose organizations it remembers. */
@@ -25,7 +26,7 @@ type Probes<R> = {
 export class FairRounds {
   readonly #app: Pick<App, 'db' | 'log'>
   readonly #limitMs: number | null
-  readonly #slots = new Semaphore(maxConcurrent)
+  readonly #slots = new FairSlots(maxConcurrent, maxPerOrg)
   /** The probes in progress, by organization. */
   readonly #busy = new Map<number, Promise<void>>()
   /** The organizations of versions. */
@@ -65,7 +66,7 @@ export class FairRounds {
 
   /** Never rejects. */
   #start(org: number, programs: Program[], probeOne: (program: Program) => Promise<void>): Promise<void> {
-    const ended = mapConcurrently(programs, maxPerOrg, (program) => this.#slots.run(() => probeOne(program)))
+    const ended = mapConcurrently(programs, maxPerOrg, (program) => this.#slots.run(org, () => probeOne(program)))
       .catch((error: unknown) => this.#app.log.warn({ err: error }, 'probing the programs of an organization failed'))
       .then(() => void this.#busy.delete(org))
     this.#busy.set(org, ended)

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest'
+import { FairSlots } from './fair-slots.ts'
+
+/** Starts calls that end only when `end` is called, and counts those in progress, by owner. */
+function startCalls(slots: FairSlots) {
+  const active = new Map<number, number>()
+  const ends = new Map<number, (() => void)[]>()
+  const start = (owner: number, calls: number) => {
+    for (let i = 0; i < calls; i++)
+      void slots.run(owner, async () => {
+        active.set(owner, (active.get(owner) ?? 0) + 1)
+        const { promise, resolve } = Promise.withResolvers<void>()
+        ends.set(owner, [...(ends.get(owner) ?? []), resolve])
+        await promise
+        active.set(owner, (active.get(owner) ?? 0) - 1)
+      })
+  }
+  const end = (owner: number) => ends.get(owner)?.shift()?.()
+  return { active, start, end }
+}
+
+const busiest = (active: Map<number, number>) => [...active].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? 0
+
+const settled = () => new Promise((done) => setImmediate(done))
+
+test('an owner alone has its maximum, and its other calls start when earlier ones end', async () => {
+  const calls = startCalls(new FairSlots(256, 16))
+  calls.start(1, 20)
+  await settled()
+  expect(calls.active.get(1)).toBe(16)
+  for (let i = 0; i < 10; i++) calls.end(1)
+  await settled()
+  expect(calls.active.get(1)).toBe(10)
+})
+
+test.each([
+  { owners: 30, ended: 0 },
+  { owners: 200, ended: 256 },
+])(
+  '$owners owners with calls that take long leave slots for others, after $ended of their calls have ended',
+  async ({ owners, ended }) => {
+    const calls = startCalls(new FairSlots(256, 16))
+    for (let owner = 0; owner < owners; owner++) calls.start(owner, 16)
+    await settled()
+    for (let i = 0; i < ended; i++) {
+      calls.end(busiest(calls.active))
+      await settled()
+    }
+    for (let owner = 1000; owner < 1016; owner++) {
+      calls.start(owner, 1)
+      await settled()
+      expect(calls.active.get(owner)).toBe(1)
+    }
+  },
+)
+
+test('without free slots, the next one goes to the waiting owner with the fewest', async () => {
+  const calls = startCalls(new FairSlots(32, 16))
+  for (let owner = 0; owner < 40; owner++) calls.start(owner, 16)
+  await settled()
+  calls.start(1000, 1)
+  const total = () => [...calls.active.values()].reduce((sum, count) => sum + count, 0)
+  expect(total()).toBe(32)
+  // The sixteen owners that had no slot called first.
+  for (let i = 0; i < 17; i++) {
+    expect(calls.active.get(1000) ?? 0).toBe(0)
+    calls.end(busiest(calls.active))
+    await settled()
+    expect(total()).toBe(32)
+  }
+  expect(calls.active.get(1000)).toBe(1)
+})
