@@ -1,4 +1,5 @@
 import type { Manifest } from '@subsquid/manifest'
+import { requiredSecrets } from './required-secrets.ts'
 import { secretsForVersion } from './automatic-secrets.ts'
 import { InvalidManifest } from './manifest.ts'
 
@@ -70,8 +71,8 @@ export function evaluateEnvironments(manifest: Manifest, secrets: Variables, con
   try {
     deploy = manifest.eval(context).deploy
   } catch (error) {
-    const unknown = names.filter(isUnknown)
-    if (unknown.length > 0) throw new UnknownSecrets(distinctUpperCase(requiredSecrets(manifest, unknown, context)))
+    const required = names.some(isUnknown) ? requiredSecrets(manifest, isUnknown, context) : []
+    if (required.length > 0) throw new UnknownSecrets(distinctUpperCase(required))
     throw new InvalidManifest(error instanceof Error ? error.message : String(error))
   }
   return {
@@ -85,21 +86,6 @@ export function evaluateEnvironments(manifest: Manifest, secrets: Variables, con
     hasura: { ...deploy?.addons?.hasura?.env },
     processors: Object.fromEntries((deploy?.processor ?? []).map((p) => [p.name, { ...p.env }])),
   }
-}
-
-/** Returns the unknown secrets whose expressions have no fallback: without these the manifest cannot be evaluated. */
-function requiredSecrets(manifest: Manifest, unknown: string[], context: Contexts & { secrets: Variables }): string[] {
-  const canEvaluateWithout = (missing: string) => {
-    const others = unknown.filter((name) => name !== missing).map((name) => [name, 'placeholder'] as const)
-    try {
-      manifest.eval({ ...context, secrets: { ...context.secrets, ...Object.fromEntries(others) } })
-      return true
-    } catch {
-      return false
-    }
-  }
-  const required = unknown.filter((name) => !canEvaluateWithout(name))
-  return required.length > 0 ? required : unknown
 }
 
 function namesInExpressions(manifest: Manifest): string[] {

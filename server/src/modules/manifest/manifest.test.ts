@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { Manifest } from '@subsquid/manifest'
+import { expect, test, vi } from 'vitest'
 import { evaluateEnvironments, secretNamesOf, UnknownSecrets } from './environment.ts'
 import { InvalidManifest, parseManifest } from './manifest.ts'
 import type { Sealer } from '../../sealing/sealer.ts'
@@ -35,6 +36,15 @@ const contexts = {
   addons: { rpc: { eth: { http: 'http://gateway/rpc/eth/t' }, 'arbitrum-one': { http: 'x' } } },
 }
 
+function errorOf(run: () => unknown): Error {
+  try {
+    run()
+  } catch (error) {
+    return error as Error
+  }
+  throw new Error('It did not fail')
+}
+
 test('a plan contains the values of the manifest, with defaults', () => {
   expect(parsePlan(parseManifest(ordinary))).toMatchObject({
     slot: null,
@@ -69,9 +79,25 @@ test('unknown keys are allowed; invalid manifests are rejected with a reason', (
 test('aliases that expand to billions of values are rejected immediately', () => {
   const levels = Array.from({ length: 12 }, (_, i) => `x${i + 1}: &x${i + 1} [${Array(9).fill(`*x${i}`).join(',')}]`)
   const bomb = `${ordinary}\nx0: &x0 [a]\n${levels.join('\n')}\n`
-  expect(() => parseManifest(bomb)).toThrow('expand to more than')
-  expect(() => parseManifest(`${ordinary}\nloop: &loop [*loop]\n`)).toThrow('expand to more than')
+  expect(() => parseManifest(bomb)).toThrow('more than 5000 values')
+  expect(() => parseManifest(`${ordinary}\nloop: &loop [*loop]\n`)).toThrow('more than 5000 values')
   expect(() => parseManifest(`${ordinary}\nlong: ${'x'.repeat(200_001)}\n`)).toThrow('larger than')
+})
+
+test('long lists are rejected, because the parser compares each of their items with many values', () => {
+  const processors = Array.from({ length: 501 }, (_, i) => `{name: p${i}, cmd: [node]}`)
+  expect(() => parseManifest(manifest(`processor: [${processors.join(', ')}]`))).toThrow('more than 500 items')
+  expect(() => parseManifest(manifest(`processor: [${processors.slice(1).join(', ')}]`))).not.toThrow()
+})
+
+test('messages about invalid manifests have a maximum length', () => {
+  const chains = Array.from({ length: 400 }, (_, i) => `unknown-${i}`)
+  const error = errorOf(() =>
+    parseManifest(manifest(`addons: {rpc: [${chains.join(', ')}]}\nprocessor: {cmd: [node]}`)),
+  )
+  expect(error).toBeInstanceOf(InvalidManifest)
+  expect(error.message).toContain('must be one of')
+  expect(error.message.length).toBeLessThanOrEqual(4_001)
 })
 
 test.each(['init', 'api', 'api-2', 'hasura', 'hasura-2', 'db', 'shoal'])('a processor cannot be called %s', (name) =>
@@ -135,6 +161,34 @@ test('an unknown secret is reported by name, unless the expression has a fallbac
   const listed = manifest('secrets: [OLD]\nprocessor: {cmd: [node]}')
   expect(() => evaluateEnvironments(parseManifest(listed), {}, contexts)).toThrow(new UnknownSecrets(['OLD']))
   expect(evaluateEnvironments(parseManifest(listed), { OLD: '1' }, contexts).deploy).toEqual({ OLD: '1' })
+})
+
+test('only unknown secrets without a fallback are reported', () => {
+  const namesFor = (env: string) => {
+    const error = errorOf(() =>
+      evaluateEnvironments(parseManifest(manifest(`env: {${env}}\nprocessor: {cmd: [node]}`)), {}, contexts),
+    )
+    return error instanceof UnknownSecrets ? error.names : error.message
+  }
+  expect(namesFor('A: "${{ secrets.X || secrets.Y }}"')).toEqual(['X', 'Y'])
+  expect(namesFor('A: "${{ secrets.X && secrets.Y }} and ${{ secrets.Z || squid.name }}"')).toEqual(['X', 'Y'])
+  expect(namesFor('A: "${{ secrets.X || \'x\' }} and ${{ nothing.at.all }}"')).toContain('is not defined')
+})
+
+test('finding many unknown secrets takes linear time', () => {
+  let evaluations = 0
+  const { eval: evaluate } = Manifest.prototype
+  const counted = vi.spyOn(Manifest.prototype, 'eval').mockImplementation(function (this: Manifest, context) {
+    evaluations++
+    return evaluate.call(this, context)
+  })
+  const lines = Array.from({ length: 2_000 }, (_, i) => `A${i}: "\${{ secrets.S${i} }}"`)
+  const raw = manifest(`env: {${lines.join(', ')}}\nprocessor: {cmd: [node]}`)
+  const error = errorOf(() => evaluateEnvironments(parseManifest(raw), {}, contexts))
+  counted.mockRestore()
+  expect(error).toBeInstanceOf(UnknownSecrets)
+  expect(error.message).toContain('S0, S1, ')
+  expect(evaluations).toBeLessThan(500)
 })
 
 test('an expression can access only its contexts', () => {
