@@ -18,6 +18,7 @@ const neverCalled: Record<string, string[]> = {
     'installation/host-claim-store.ts#selectClaim',
     'installation/host-claim-store.ts#setFenced',
     'installation/host-claim-store.ts#setForOneOrg',
+    'modules/auth/rate-store.ts#deleteCountersWith',
     'modules/databases/database-store.ts#setRoleSettings',
     'modules/deployments/store.ts#saveSealedWorkload',
     'modules/versions/store.ts#listOrgsWithSquids',
@@ -143,7 +144,6 @@ const neverCalled: Record<string, string[]> = {
     'modules/databases/statements/sessions-store.ts#selectLimits',
   ],
   'Runs only on a cluster, where each processor has its own login, which the filled versions do not have.': [
-    'modules/databases/logins-store.ts#loginRoleName',
     'modules/databases/logins-store.ts#replacePassword',
     'modules/databases/logins-store.ts#endSessions',
     'modules/databases/logins-store.ts#openLoginRole',
@@ -174,6 +174,7 @@ const calledInSomeRuns = [
   'modules/alerts/event-store.ts#changeOpenEvent',
   'modules/alerts/event-store.ts#openEvent',
   'modules/auth/store.ts#touchSession',
+  'modules/databases/logins-store.ts#loginRoleName',
   'modules/logs/ingest/ingest-store.ts#addBlock',
   'modules/logs/ingest/ingest-store.ts#insertBlock',
   'modules/logs/ingest/ingest-store.ts#readLinesOfBlock',

@@ -19,9 +19,10 @@ export async function selectRedactionStamps(db: Db, squidIds: number[]): Promise
         (select string_agg(r.id || '.' || r.xmin, ',' order by r.id) from retired_secrets r where r.org_id = o.org_id), '/',
         (select t.xmin::text from rpc_tokens t where t.org_id = o.org_id)) as stamp
       from (select distinct org_id from requested) o)
-    select requested.id as "squidId", requested.org_id as "orgId", concat(org_stamps.stamp, '/', md5(d.sealed_password), '/',
+    select requested.id as "squidId", requested.org_id as "orgId", concat(org_stamps.stamp, '/',
+      (select md5(d.sealed_password) from squid_databases d where d.squid_id = requested.id), '/',
       (select string_agg(l.id || '.' || l.xmin, ',' order by l.id) from squid_logins l where l.squid_id = requested.id)) as stamp
-    from requested join org_stamps on org_stamps.org_id = requested.org_id left join squid_databases d on d.squid_id = requested.id`)
+    from requested join org_stamps on org_stamps.org_id = requested.org_id`)
   return rows
 }
 

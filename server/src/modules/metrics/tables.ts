@@ -1,6 +1,13 @@
 import { oneRowCheck } from '../../db/checks.ts'
 import { bigId, doublePrecision, index, integer, pgTable, primaryKey, text, time } from '../../db/columns.ts'
 
+/**
+ * Lets a roll-up find the newest buckets of all versions in a partition. BRIN, because rows are stored nearly in the order of their times:
+ * the index has one entry for each MiB, so writing a row costs almost nothing.
+ */
+const timeRanges = (table: string, at: Parameters<ReturnType<typeof index>['using']>[1]) =>
+  index(`${table}_at`).using('brin', at).with({ autosummarize: true })
+
 /** `at` is the start of the bucket in UTC. There is no foreign key, since rows outlive their version, for bills and history. */
 const ingressColumns = () => ({
   squidId: bigId().notNull(),
@@ -24,10 +31,14 @@ export const ingressMinutes = pgTable(
     /** How many of `errors` the squid or the gateway caused, for status pages (`isFailure` of the gateway's meter). */
     failures: bigId().notNull().default(0),
   },
-  (t) => [primaryKey({ name: 'ingress_minutes_pkey', columns: [t.squidId, t.at] })],
+  (t) => [
+    primaryKey({ name: 'ingress_minutes_pkey', columns: [t.squidId, t.at] }),
+    timeRanges('ingress_minutes', t.at),
+  ],
 )
 export const ingressHours = pgTable('ingress_hours', ingressColumns(), (t) => [
   primaryKey({ name: 'ingress_hours_pkey', columns: [t.squidId, t.at] }),
+  timeRanges('ingress_hours', t.at),
 ])
 export const ingressDays = pgTable('ingress_days', ingressColumns(), (t) => [
   primaryKey({ name: 'ingress_days_pkey', columns: [t.squidId, t.at] }),
@@ -71,12 +82,15 @@ const containerColumns = () => ({
 /** One row every 15 seconds. Samples, minutes and hours are partitioned by day. */
 export const containerSamples = pgTable('container_samples', containerColumns(), (t) => [
   primaryKey({ name: 'container_samples_pkey', columns: [t.squidId, t.at, t.container] }),
+  timeRanges('container_samples', t.at),
 ])
 export const containerMinutes = pgTable('container_minutes', containerColumns(), (t) => [
   primaryKey({ name: 'container_minutes_pkey', columns: [t.squidId, t.at, t.container] }),
+  timeRanges('container_minutes', t.at),
 ])
 export const containerHours = pgTable('container_hours', containerColumns(), (t) => [
   primaryKey({ name: 'container_hours_pkey', columns: [t.squidId, t.at, t.container] }),
+  timeRanges('container_hours', t.at),
 ])
 export const containerDays = pgTable('container_days', containerColumns(), (t) => [
   primaryKey({ name: 'container_days_pkey', columns: [t.squidId, t.at, t.container] }),

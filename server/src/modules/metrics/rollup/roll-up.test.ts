@@ -195,6 +195,31 @@ function sumOfSamples(group: StoredSample[]) {
   }
 }
 
+test('a roll-up reads only the samples since the last one, not all samples of the day', async () => {
+  const endMs = t.clock.now().getTime()
+  const day = new Date(endMs).toISOString().slice(0, 10)
+  await ensureDayPartition(client, 'container_samples', day)
+  await client.query(
+    `insert into container_samples (squid_id, at, container, observed_seconds, oom_kills, crashes)
+     select squid_id, to_timestamp($1::float8 / 1000) - (40 - sample) * interval '15 seconds', 'api', 15, 0, 0
+     from generate_series(1, 40) sample, generate_series(1, 4000) squid_id order by sample`,
+    [endMs],
+  )
+  await rollUp(t.app, client)
+  await client.query('vacuum analyze container_samples')
+  const scans = async () => {
+    await client.query('select pg_stat_force_next_flush()')
+    const [row] = await rows<{ count: number }>(
+      `select sum(seq_scan)::int as count from pg_stat_user_tables where relname like 'container_samples_%'`,
+    )
+    return row?.count
+  }
+  const before = await scans()
+  t.clock.advance(minutes(1))
+  await rollUp(t.app, client)
+  expect(await scans()).toBe(before)
+})
+
 test('each level expires after its retention, and months are kept', async () => {
   const at = t.clock.now().getTime()
   const histogram = Array.from({ length: bucketCount }, () => 1)
