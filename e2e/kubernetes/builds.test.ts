@@ -48,10 +48,13 @@ describe.skipIf(!hasCluster || !hasClusterNetwork)('builds in a cluster', () => 
       const first = await jobs.build(example, { limits })
       expect(first.error, first.log.join('\n')).toBeNull()
       expect(first.log).toContain('$ npm ci --no-audit --no-fund')
+      const pushed = expect.stringMatching(/^Dependencies pushed: \d+ MB in /)
+      expect(first.log).toContainEqual(pushed)
       await jobs.builder.removeImage(first.image?.image ?? '')
       const second = await jobs.build(example, { limits, buildCommand: ['npm', 'run', 'build', '--', '--pretty'] })
       expect(second.error, second.log.join('\n')).toBeNull()
       expect(second.log).toContain('Dependencies unchanged: installed nothing')
+      expect(second.log).not.toContainEqual(pushed)
       const [, uploaded] = /Image pushed: ([\d.]+) MB uploaded/.exec(second.log.at(-1) ?? '') ?? []
       expect(Number(uploaded), second.log.join('\n')).toBeLessThan(1)
       await untilDeleted(jobs.namespace)

@@ -3,7 +3,7 @@ import type { BuildBackend } from './build/build-backend.ts'
 import { createBuilder } from './build/create-builder.ts'
 import { hostBackend } from './build/host-backend.ts'
 import { type NpmConfig, npmTargets, readNpmConfig } from './build/npm-config.ts'
-import { ensureToolchain } from './build/toolchain.ts'
+import { type Toolchain, ensureToolchain } from './build/toolchain.ts'
 import type { Builder } from './builder.ts'
 import { type ImageRegistry, type RegistrySettings, openImageRegistry } from './images/image-registry.ts'
 import { createRegistryBuilder } from './images/registry-builder.ts'
@@ -67,7 +67,7 @@ export async function openBuilder(
   settings: BuilderSettings,
   names: ImageNames,
   npmConfig: NpmConfig,
-  backendOf: (registry: ImageRegistry | null) => BuildBackend,
+  backendOf: (registry: ImageRegistry | null, toolchain: Toolchain) => BuildBackend,
 ): Promise<Builder> {
   const { stateDir, env, log, maxConcurrentBuilds } = settings
   const imagesDir = imagesDirOf(settings)
@@ -77,7 +77,7 @@ export async function openBuilder(
   const builder = await createBuilder({
     dir: join(stateDir, 'builds'),
     imagesDir,
-    backend: backendOf(registry),
+    backend: backendOf(registry, toolchain),
     toolchain,
     npmConfig,
     concurrency: maxConcurrentBuilds,

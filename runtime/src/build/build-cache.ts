@@ -14,6 +14,7 @@ import { walk } from './tree.ts'
  * since install scripts are untrusted and could add malicious files. `full` includes development dependencies, `production` does not.
  *
  *   <dir>/<hash of the tenant>/deps/<key>/{full,production,entry.json}   owned by the server, not readable by others
+ *   <dir>/<hash of the tenant>/deps/job-<key>/{dependencies.tar,production,entry.json}   the same of builds in a cluster
  *   <dir>/<hash of the tenant>/downloads/{files,entry.json}              `files` is owned by the build user
  *   <dir>/<hash of the tenant>/downloads/files.img                       the disk image mounted on `files`, if disk space is limited
  */
@@ -21,7 +22,7 @@ export type BuildCache = {
   /** Passes the dependencies cached for `key`, or null, to `work`. They are not evicted while `work` runs. */
   withDependencies<T>(tenant: string, key: string, work: (cached: CachedDependencies | null) => Promise<T>): Promise<T>
   /**
-   * Moves `dir`, which contains the sealed trees `full` and `production`, into the cache. Keeps an existing entry. `productionBytes`: the
+   * Moves `dir`, which contains `full` (a sealed tree, or in `dependencies.tar`) and the sealed tree `production`, into the cache. Keeps an existing entry. `productionBytes`: the
    * size of the production tree.
    */
   storeDependencies(tenant: string, key: string, dir: string, productionBytes: number): Promise<void>
@@ -31,8 +32,8 @@ export type BuildCache = {
   evictExcess(): Promise<void>
 }
 
-/** The folders of both trees, and the size of the production tree. */
-export type CachedDependencies = { full: string; production: string; productionBytes: number }
+/** The folder of an entry, its two trees, and the size of the production tree. */
+export type CachedDependencies = { dir: string; full: string; production: string; productionBytes: number }
 
 /** `bytes`: what the entry uses on the disk; `productionBytes`: size of the production tree. */
 type Sizes = { bytes: number; productionBytes: number }
@@ -60,8 +61,8 @@ export async function openBuildCache(
         const entry = await readEntry(entryDir)
         await touch(entryDir)
         const { productionBytes } = entry ?? { productionBytes: 0 }
-        const trees = { full: join(entryDir, 'full'), production: join(entryDir, 'production'), productionBytes }
-        return await work(entry === null ? null : trees)
+        const [full, production] = [join(entryDir, 'full'), join(entryDir, 'production')]
+        return await work(entry === null ? null : { dir: entryDir, full, production, productionBytes })
       })
     },
     async storeDependencies(tenant, key, preparedDir, productionBytes) {

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { BuildFailure, type BuildFailureKind } from '../builder.ts'
+import { BuildFailure, type BuildFailureKind, type UnpackLimits } from '../builder.ts'
 import type { CloneOptions } from './clone-tree.ts'
 
 /** An operation on a whole tree, which may have tens of thousands of files. */
@@ -8,9 +8,10 @@ export type TreeTask =
   | { kind: 'changeOwner'; root: string; uid: number }
   | { kind: 'seal'; root: string; uid: number | null }
   | { kind: 'measure'; root: string }
+  | { kind: 'unpackDependencies'; file: string; to: string; limits: UnpackLimits }
   | { kind: 'remove'; path: string }
 
-/** The result of the task `id`. `bytes`: what `sealTree` or `measureTree` returned; 0 for other tasks. */
+/** The result of the task `id`. `bytes`: what `sealTree`, `measureTree` or `unpackDependencies` returned; 0 for other tasks. */
 export type TreeResult =
   | { id: number; bytes: number }
   | { id: number; failure: { kind: BuildFailureKind; message: string } }
@@ -43,6 +44,11 @@ export class TreeTasks {
   /** See `measureTree`. */
   measure(root: string): Promise<number> {
     return this.#run({ kind: 'measure', root })
+  }
+
+  /** See `unpackDependencies`. Resolves with the size of the production dependencies in bytes. */
+  unpackDependencies(file: string, to: string, limits: UnpackLimits): Promise<number> {
+    return this.#run({ kind: 'unpackDependencies', file, to, limits })
   }
 
   async remove(path: string): Promise<void> {

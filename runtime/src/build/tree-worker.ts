@@ -5,6 +5,7 @@ import { errorCode } from '../error-code.ts'
 import { cloneTree, changeOwner } from './clone-tree.ts'
 import { measureTree } from './measure-tree.ts'
 import { sealTree } from './seal-tree.ts'
+import { unpackDependencies } from './unpack-dependencies.ts'
 import type { TreeResult, TreeTask } from './tree-tasks.ts'
 
 /** The worker thread of `TreeTasks`. Runs one task at a time. */
@@ -30,6 +31,9 @@ function perform(task: TreeTask): number {
   }
   if (task.kind === 'measure') {
     return measureTree(task.root)
+  }
+  if (task.kind === 'unpackDependencies') {
+    return unpackDependencies(task.file, task.to, task.limits)
   }
   if (task.kind === 'clone') {
     cloneTree(task.from, task.to, task.options)

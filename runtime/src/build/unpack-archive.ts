@@ -57,7 +57,8 @@ export async function unpackArchive(
   return entryFilter.notes()
 }
 
-async function makeLinks(dir: string, links: ReadonlyMap<string, string>): Promise<void> {
+/** @throws BuildFailure if a symbolic link leaves the tree, or is behind another link. `links`: path → target */
+export function checkLinks(links: ReadonlyMap<string, string>): void {
   for (const [path, target] of links) {
     if (resolveLink(links, path) === null) {
       throw invalid(escapingLink(path, 'link', target))
@@ -67,6 +68,10 @@ async function makeLinks(dir: string, links: ReadonlyMap<string, string>): Promi
       throw invalid(`${quoted(path)} is located behind a link`)
     }
   }
+}
+
+async function makeLinks(dir: string, links: ReadonlyMap<string, string>): Promise<void> {
+  checkLinks(links)
   for (const [path, target] of links) {
     await mkdir(dirname(join(dir, path)), { recursive: true, mode: 0o755 })
     await symlink(target, join(dir, path))

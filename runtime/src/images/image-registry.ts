@@ -4,9 +4,9 @@ import { KeyedMutex } from '../concurrency.ts'
 import { baseImageOpener } from './base-image.ts'
 import { LayerRecords } from './layers/layer-records.ts'
 import type { Tools } from './layers/tools-layer.ts'
-import { type PushTarget, pushImage } from './push-image.ts'
+import { type PushTarget, pushDependencies, pushImage } from './push-image.ts'
 import { credentialsFrom } from './registry/credentials.ts'
-import { type RegistryAddress, parseRegistry, repositoryOf } from './registry/registry-address.ts'
+import { type RegistryAddress, parseRegistry, repositoryOf, tenantRepository } from './registry/registry-address.ts'
 import { RegistryClient } from './registry/registry-client.ts'
 import { RegistryError } from './registry/registry-error.ts'
 
@@ -30,7 +30,11 @@ export type ImageRegistry = {
    * @throws BuildFailure UNEXPECTED
    */
   toolsImage(tools: Tools, signal: AbortSignal): Promise<string>
+  /** Pushes a tenant's layer of dependencies in advance, see `pushDependencies`. @throws RegistryError */
+  pushDependencies(tenant: string, modules: string, key: string, push: PushCallbacks): Promise<number>
 }
+
+type PushCallbacks = Pick<PushTarget, 'signal' | 'onOmitted'>
 
 /** The repository of layers that tenants share. The names of tenants' repositories start with `o`. */
 const SHARED = 'base'
@@ -51,6 +55,8 @@ export async function openImageRegistry(settings: RegistrySettings, dir: string)
     address,
     client,
     target,
+    pushDependencies: (tenant, modules, key, push) =>
+      pushDependencies({ ...target, repository: tenantRepository(address, tenant), ...push }, modules, key),
     async toolsImage(tools, signal) {
       const onOmitted = () => undefined
       const image = { ...tools, appDir: null, dependencyKey: null }

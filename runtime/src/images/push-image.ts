@@ -103,27 +103,40 @@ async function toolsLayer(image: BuiltImage): Promise<LayerSource> {
   }
 }
 
+/**
+ * Pushes the layer of production dependencies before the image is built, so that `pushImage` finds it in the registry. `modules`: their
+ * folder, which must not change. Resolves with the uploaded bytes.
+ * @throws RegistryError
+ */
+export async function pushDependencies(target: PushTarget, modules: string, dependencyKey: string): Promise<number> {
+  const uploaded = { bytes: 0 }
+  await pushLayer({ ...target, uploaded }, dependencyLayer(target, modules, dependencyKey))
+  return uploaded.bytes
+}
+
 /** Returns the layers of the dependencies and of the app, which may contain links to each other. */
-async function appLayers(
-  { repository, onOmitted }: PushTarget,
-  { appDir, dependencyKey }: BuiltImage,
-): Promise<LayerSource[]> {
+async function appLayers(target: PushTarget, { appDir, dependencyKey }: BuiltImage): Promise<LayerSource[]> {
   if (appDir === null) return []
-  const folder = IMAGE_PATHS.app.slice(1)
+  const { onOmitted } = target
   const modules = join(appDir, 'node_modules')
   const hasModules = await isFolder(modules)
-  const layer = (key: string | null, entries: () => AsyncIterable<LayerEntry>): LayerSource => ({
-    key,
-    isShared: false,
-    write: (file, signal) => packLayer(entries(), file, signal),
-  })
-  const dependencies = layer(dependencyKey === null ? null : `dependencies ${repository} ${dependencyKey}`, () =>
-    treeLayer({ from: modules, to: `${folder}/node_modules`, linksWithin: folder, onOmitted }),
-  )
   const isExcluded = (path: string) => (hasModules && path === 'node_modules') || BUILD_ONLY.test(path)
-  const app = layer(null, () => treeLayer({ from: appDir, to: folder, isExcluded, onOmitted }))
-  return hasModules ? [dependencies, app] : [app]
+  const app = layer(null, () => treeLayer({ from: appDir, to: APP_FOLDER, isExcluded, onOmitted }))
+  return hasModules ? [dependencyLayer(target, modules, dependencyKey), app] : [app]
 }
+
+const APP_FOLDER = IMAGE_PATHS.app.slice(1)
+
+function dependencyLayer({ repository, onOmitted }: PushTarget, modules: string, key: string | null): LayerSource {
+  const source = { from: modules, to: `${APP_FOLDER}/node_modules`, linksWithin: APP_FOLDER, onOmitted }
+  return layer(key === null ? null : `dependencies ${repository} ${key}`, () => treeLayer(source))
+}
+
+const layer = (key: string | null, entries: () => AsyncIterable<LayerEntry>): LayerSource => ({
+  key,
+  isShared: false,
+  write: (file, signal) => packLayer(entries(), file, signal),
+})
 
 function configOf(layers: PackedLayer[], baseEnv: string[]): object {
   return {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { type Registry, hasRegistry, startRegistry } from '../../../scripts/registry.ts'
 import { type BuilderHarness, LOCKFILES, TINY, buildRequest, openBuilderHarness } from '../build/builder-harness.ts'
 import type { Builder } from '../builder.ts'
-import { type RegistrySettings, openImageRegistry } from './image-registry.ts'
+import { type ImageRegistry, type RegistrySettings, openImageRegistry } from './image-registry.ts'
 import { type RegistryBuilderOptions, createRegistryBuilder } from './registry-builder.ts'
 import { MEDIA_TYPES } from './registry/blob.ts'
 import { type ChooseFault, type Relay, startRelay } from './registry/registry-harness.ts'
@@ -29,7 +29,7 @@ afterAll(async () => {
   await registry?.stop()
 })
 
-type Opened = { builder: Builder; relay: Relay; messages: string[]; dir: string }
+type Opened = { builder: Builder; opened: ImageRegistry; relay: Relay; messages: string[]; dir: string }
 
 let count = 0
 
@@ -44,8 +44,9 @@ async function open(
   const name = `squids-${(count += 1)}`
   const dir = join(harness.stateDir, name)
   const settings = { registry: `${relay.host}/${name}`, baseImage: null, authFile: null, ...changes }
+  const opened = await openImageRegistry(settings, dir)
   const options: RegistryBuilderOptions = {
-    registry: await openImageRegistry(settings, dir),
+    registry: opened,
     builder: harness.builder,
     imagesDir: harness.imagesDir,
     dir,
@@ -53,7 +54,7 @@ async function open(
     concurrency: 2,
     log: (message) => messages.push(message),
   }
-  return { builder: await createRegistryBuilder(options), relay, messages, dir }
+  return { builder: await createRegistryBuilder(options), opened, relay, messages, dir }
 }
 
 let sources = 0
@@ -147,6 +148,25 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     const another = await build(builder, {}, 'another tenant')
     expect(partsOf(another.image).repository).not.toBe(partsOf(first.image).repository)
     expect(relay.sentBytes() - coldBytes, 'tenants share the base and the tools').toBeLessThan(1e6)
+  })
+
+  test('dependencies that were pushed in advance are not pushed with the image, which is the same', async () => {
+    const files = { 'source.txt': 'in advance' }
+    const plain = await build((await open()).builder, files)
+    const { image: local } = await build(harness.builder, files)
+    const folder = join(harness.imagesDir, local)
+    const { dependencyKey } = JSON.parse(readFileSync(join(folder, 'image.json'), 'utf8')) as { dependencyKey: string }
+    const { builder, opened, relay } = await open()
+    const push = { signal: AbortSignal.timeout(120_000), onOmitted: () => undefined }
+    const modules = join(folder, 'app/node_modules')
+    expect(await opened.pushDependencies('acme', modules, dependencyKey, push)).toBeGreaterThan(1000)
+    const uploads = () => relay.requests.filter(({ method }) => method === 'PATCH').length
+    expect(uploads()).toBe(1)
+    expect(await opened.pushDependencies('acme', modules, dependencyKey, push)).toBe(0)
+    const { image } = await build(builder, files)
+    expect(partsOf(image).digest).toBe(partsOf(plain.image).digest)
+    // The base and the tools, each once, the app and the config.
+    expect(uploads()).toBe(5)
   })
 
   test('the same source has the same digest on another host, where nothing is uploaded', async () => {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,7 +6,7 @@ import { imageDir } from '../image.ts'
 import { type ImageRegistry, type RegistrySettings, openImageRegistry } from './image-registry.ts'
 import { type PushedImage, pushImage } from './push-image.ts'
 import { PushedImages } from './pushed-images.ts'
-import { parseRegistry, repositoryOf } from './registry/registry-address.ts'
+import { parseRegistry, tenantRepository } from './registry/registry-address.ts'
 
 /** Pushes the image that is stored as `local` on this host to the tenant's repository. */
 export async function pushStoredImage(
@@ -15,7 +14,7 @@ export async function pushStoredImage(
   local: string,
   { tenant, signal, onOmitted }: { tenant: string; signal: AbortSignal; onOmitted: (sentence: string) => void },
 ): Promise<PushedImage & { repository: string }> {
-  const repository = repositoryOf(registry.address, `o${tenant}`, hashOf(tenant))
+  const repository = tenantRepository(registry.address, tenant)
   const record: ImageRecord = JSON.parse(await readFile(join(imageDir(imagesDir, local), 'image.json'), 'utf8'))
   const image = {
     ...record,
@@ -24,8 +23,6 @@ export async function pushStoredImage(
   }
   return { ...(await pushImage({ ...registry.target, repository, signal, onOmitted }, image)), repository }
 }
-
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32)
 
 /** An image on this host. `pushed`: its name in the registry to which it was pushed; null if it was not. */
 export type StoredImageName = { local: string; pushed: string | null }

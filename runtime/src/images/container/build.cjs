@@ -7,8 +7,10 @@ const fs = require('node:fs')
 const http = require('node:http')
 const os = require('node:os')
 const path = require('node:path')
+const { Readable } = require('node:stream')
 const { pipeline } = require('node:stream/promises')
 const { setTimeout: delay } = require('node:timers/promises')
+const { packDependencies, unpackFull } = require('./build-trees.cjs')
 
 /** The `tar` package of the toolchain's npm. */
 const TAR = process.env.SHOAL_BUILD_TAR || '/shoal/toolchain/node_modules/npm/node_modules/tar'
@@ -171,18 +173,25 @@ function write(file, content) {
   fs.writeFileSync(file, content)
 }
 
-/** Returns a filter for `tar`, which packs files, folders, and links that stay in the folder. Reports other links to the worker. */
-function packFilter(folder, excluded, emit) {
-  return (name, stats) => {
-    const relative = path.normalize(name)
-    if (relative === excluded) return false
-    if (!stats.isSymbolicLink()) return stats.isFile() || stats.isDirectory()
-    const target = fs.readlinkSync(path.join(folder, relative))
-    const resolved = path.normalize(path.join(path.dirname(relative), target))
-    const isInside = !path.isAbsolute(target) && resolved !== '..' && !resolved.startsWith('../')
-    if (!isInside) void emit({ omitted: relative.slice(0, 1000) })
-    return isInside
+/** Returns whether an entry of `folder` is sent: a file, a folder, or a link that stays in the folder. Reports other links to the worker. */
+function isSent(folder, relative, stats, emit) {
+  if (!stats.isSymbolicLink()) return stats.isFile() || stats.isDirectory()
+  const target = fs.readlinkSync(path.join(folder, relative))
+  const resolved = path.normalize(path.join(path.dirname(relative), target))
+  const isInside = !path.isAbsolute(target) && resolved !== '..' && !resolved.startsWith('../')
+  if (!isInside) void emit({ omitted: relative.slice(0, 1000) })
+  return isInside
+}
+
+/** Returns the archive of a `send` action. */
+function packed(tar, { name, from, exclude }, emit) {
+  if (name === 'dependencies') return Readable.from(packDependencies(tar, from, (...entry) => isSent(...entry, emit)))
+  const filter = (file, stats) => {
+    const relative = path.normalize(file)
+    return relative !== exclude && isSent(from, relative, stats, emit)
   }
+  // With more than one job, tar waits forever if many files are hard links to each other.
+  return tar.create({ cwd: from, gzip: { level: 1 }, jobs: 1, portable: true, filter }, ['.'])
 }
 
 /** Performs actions in order. Resolves with false, without the rest, if a program fails and its action has no `orElse`. */
@@ -191,7 +200,9 @@ async function perform(actions, emit) {
   for (const action of actions) {
     if (action.do === 'fetch') {
       fs.mkdirSync(action.to, { recursive: true })
-      await pipeline(await request('GET', action.name), tar.extract({ cwd: action.to }))
+      const response = await request('GET', action.name)
+      if (action.name === 'dependencies') await unpackFull(tar, response, action.to)
+      else await pipeline(response, tar.extract({ cwd: action.to }))
     } else if (action.do === 'run') {
       const before = oomKills()
       await emit({ start: action.step })
@@ -200,10 +211,7 @@ async function perform(actions, emit) {
       if (exit !== 0 && action.orElse === undefined) return false
       if (exit !== 0 && !(await perform(action.orElse, emit))) return false
     } else if (action.do === 'send') {
-      const filter = packFilter(action.from, action.exclude, emit)
-      // With more than one job, tar waits forever if many files are hard links to each other, as dependencies are.
-      const options = { cwd: action.from, gzip: { level: 1 }, jobs: 1, portable: true, filter }
-      const response = await request('PUT', action.name, tar.create(options, ['.']))
+      const response = await request('PUT', action.name, packed(tar, action, emit))
       response.resume()
     } else if (action.do === 'clone') clone(action.from, action.to)
     else if (action.do === 'move') move(action.from, action.to)

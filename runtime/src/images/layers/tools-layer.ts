@@ -30,6 +30,7 @@ export const IMAGE_PATHS = {
 const OWN_FILES = {
   init: ['../container/init.sh', 0o755],
   'build.cjs': ['../container/build.cjs', 0o644],
+  'build-trees.cjs': ['../container/build-trees.cjs', 0o644],
   'introspection.cjs': ['../../process/introspection.cjs', 0o644],
   'wrapper.cjs': ['../../process/wrapper.cjs', 0o644],
 } as const

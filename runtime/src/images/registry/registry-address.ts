@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 type RegistryOrigin = {
   /** `https://host[:port]`, or `http://` */
   origin: string
@@ -51,6 +52,10 @@ export function repositoryOf({ path }: RegistryAddress, name: string, fallback: 
   const segment = SEGMENT.test(name) ? name : `x${fallback}`
   return path === '' ? segment : `${path}/${segment}`
 }
+
+/** Returns the repository of a tenant's images. */
+export const tenantRepository = (address: RegistryAddress, tenant: string): string =>
+  repositoryOf(address, `o${tenant}`, createHash('sha256').update(tenant).digest('hex').slice(0, 32))
 
 /** Docker Hub's API has a different host from the one in its image names. */
 const apiHost = (host: string): string => (host === 'docker.io' ? 'registry-1.docker.io' : host)

@@ -88,8 +88,6 @@ export async function buildActions(
       ...pruneActions,
       { do: 'send', name: 'dependencies', from: DEPENDENCIES },
       { do: 'move', from: `${DEPENDENCIES}/full`, to: `${APP}/node_modules` },
-      { do: 'remove', path: DEPENDENCIES },
-      { do: 'remove', path: PRODUCTION },
     ]
     return { install, build: [...steps.build, send] }
   }

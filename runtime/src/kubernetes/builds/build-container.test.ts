@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  createReadStream,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -8,6 +9,7 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -19,7 +21,13 @@ import { packTree } from '../../build/pack-tree.ts'
 import { TreeTasks } from '../../build/tree-tasks.ts'
 import type { BuildAction } from './build-actions.ts'
 import { readBuildEvents } from './build-events.ts'
-import { type ResultTree, receiveTree } from './build-results.ts'
+import {
+  DEPENDENCIES_ARCHIVE,
+  type ResultTree,
+  receiveTree,
+  storeArchive,
+  unpackDependencies,
+} from './build-results.ts'
 import { type BuildContainer, BuildServer } from './build-server.ts'
 
 const program = fileURLToPath(new URL('../../images/container/build.cjs', import.meta.url))
@@ -43,6 +51,7 @@ afterEach(async () => {
 type Served = {
   events: unknown[][]
   app: ResultTree | null
+  dependencies: string | null
   token: string
   revoke: () => void
   child: ChildProcess
@@ -50,7 +59,7 @@ type Served = {
 
 /** Runs the program of a container with these actions. Resolves when it has ended. */
 async function runContainer(actions: BuildAction[], onEvent: (served: Served) => void = () => undefined) {
-  const served = { events: [] as unknown[][], app: null as ResultTree | null } as Served
+  const served = { events: [] as unknown[][], app: null, dependencies: null } as unknown as Served
   const record = (...event: unknown[]) => {
     served.events.push(event)
     onEvent(served)
@@ -60,13 +69,18 @@ async function runContainer(actions: BuildAction[], onEvent: (served: Served) =>
   writeFileSync(join(source, 'package.json'), '{}')
   const container: BuildContainer = {
     actions,
-    open: (name) => (name === 'source' ? packTree(source, 'compressed') : null),
-    receive: (name) =>
-      name === 'app'
-        ? async (archive) => {
-            served.app = await receiveTree(archive, join(folder, 'received'), { limits, trees: new TreeTasks() })
-          }
-        : null,
+    open: (name) => {
+      if (name === 'source') return packTree(source, 'compressed')
+      return name === 'dependencies' ? createReadStream(join(folder, 'stored', DEPENDENCIES_ARCHIVE)) : null
+    },
+    receive: (name) => async (archive) => {
+      const context = { limits, trees: new TreeTasks() }
+      if (name === 'app') served.app = await receiveTree(archive, join(folder, 'received'), context)
+      else {
+        await storeArchive(archive, join(folder, 'stored'), context)
+        served.dependencies = (await unpackDependencies(join(folder, 'stored'), context)).dir
+      }
+    },
     readEvents: (stream) =>
       readBuildEvents(stream, {
         onStart: (step) => record('start', step),
@@ -115,6 +129,39 @@ describe('the container of a build', () => {
     )
     expect(readdirSync(app?.dir ?? '').sort()).toEqual(['lib', 'package.json'])
     expect(lstatSync(join(app?.dir ?? '', 'lib/y')).isSymbolicLink()).toBe(true)
+  })
+
+  test('sends files that the dependencies of development and production share once, and fetches those of development', async () => {
+    const long = `${'long-name/'.repeat(30)}x`
+    const actions: BuildAction[] = [
+      fetchSource(),
+      { do: 'write', file: work('full/a/x.js'), content: 'x'.repeat(300_000) },
+      { do: 'write', file: work('full', long), content: 'long' },
+      { do: 'write', file: work('full/.lock.json'), content: '{}' },
+      { do: 'clone', from: work('full'), to: work('production') },
+      run(
+        'cd ..; echo "{1}" > production/.lock.json; echo dev > full/dev; echo b > production/b; chmod +x full/a/x.js',
+      ),
+      run(
+        'cd ..; ln -s a/x.js full/link; ln -s a/x.js production/link; ln -s /etc full/etc; mkfifo full/pipe; mkdir full/b',
+      ),
+      { do: 'send', name: 'dependencies', from: work() },
+      { do: 'fetch', name: 'dependencies', to: work('fetched') },
+    ]
+    const { dependencies, code, events } = await runContainer(actions)
+    expect(code).toBe(0)
+    expect(statSync(join(folder, 'stored', DEPENDENCIES_ARCHIVE)).size).toBeLessThan(400_000)
+    const production = join(dependencies ?? '', 'production')
+    expect(readdirSync(production).sort()).toEqual(['.lock.json', 'a', 'b', 'link', 'long-name'])
+    expect(readFileSync(join(production, '.lock.json'), 'utf8')).toBe('{1}\n')
+    expect(readFileSync(join(production, long), 'utf8')).toBe('long')
+    expect(readdirSync(work('fetched')).sort()).toEqual(['.lock.json', 'a', 'b', 'dev', 'link', 'long-name'])
+    expect(readFileSync(work('fetched/.lock.json'), 'utf8')).toBe('{}')
+    expect(readFileSync(work('fetched/link'), 'utf8')).toBe('x'.repeat(300_000))
+    expect(lstatSync(work('fetched/link')).isSymbolicLink()).toBe(true)
+    expect(lstatSync(work('fetched/a/x.js')).mode & 0o777).toBe(0o755)
+    expect(lstatSync(work('fetched/b')).isDirectory()).toBe(true)
+    expect(events.filter(([kind]) => kind === 'omitted')).toEqual([['omitted', 'etc']])
   })
 
   test('sends folders that share many files by hard links', async () => {

@@ -1,18 +1,23 @@
-import { chmod, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
+import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { asFailure } from '../../build/entry-filter.ts'
+import { pipeline } from 'node:stream/promises'
+import { EntryFilter, asFailure } from '../../build/entry-filter.ts'
 import { outOfDisk } from '../../build/build-failures.ts'
 import type { TreeTasks } from '../../build/tree-tasks.ts'
 import { unpackArchive } from '../../build/unpack-archive.ts'
-import { BuildFailure, type BuildLimits } from '../../builder.ts'
+import { BuildFailure, type BuildLimits, type UnpackLimits } from '../../builder.ts'
 import { errorCode } from '../../error-code.ts'
 
 /** A sealed tree of this host. */
 export type ResultTree = { dir: string; bytes: number }
 
-/** The sealed trees `full` and `production` in `dir`. `bytes`: the size of `full`. */
-export type DependencyTrees = { dir: string; bytes: number; productionBytes: number }
+/** The archive `DEPENDENCIES_ARCHIVE` and the sealed tree `production` in `dir`. */
+export type DependencyTrees = { dir: string; productionBytes: number }
+
+/** The archive of installed dependencies, as the install container has sent it (`packDependencies` of `build-trees.cjs`). */
+export const DEPENDENCIES_ARCHIVE = 'dependencies.tar'
 
 /** Maximum number of files and folders of a result. No legitimate squid has this many. */
 const MAX_FILES = 250_000
@@ -37,35 +42,68 @@ export async function receiveTree(
 type ReceiveContext = { limits: Pick<BuildLimits, 'diskBytes'>; trees: TreeTasks }
 
 async function unpackResult(archive: Readable, dir: string, limits: ReceiveContext['limits']): Promise<void> {
-  const totalBytes = limits.diskBytes === 0 ? MAX_BYTES : limits.diskBytes
+  const unpackLimits = unpackLimitsOf(limits)
   await mkdir(dir, { mode: 0o755 })
   try {
-    await unpackArchive(archive, dir, { totalBytes, files: MAX_FILES, ratio: MAX_RATIO }, 'result')
+    await unpackArchive(archive, dir, unpackLimits, 'result')
   } catch (error) {
-    throw failureOf(asFailure(error), { diskBytes: totalBytes })
+    throw failureOf(asFailure(error), unpackLimits)
   }
 }
 
-/** Like `receiveTree`, for the folders `full` and `production` of installed dependencies, which share files by hard links. */
-export async function receiveDependencies(
+const unpackLimitsOf = ({ diskBytes }: ReceiveContext['limits']): UnpackLimits => ({
+  totalBytes: diskBytes === 0 ? MAX_BYTES : diskBytes,
+  files: MAX_FILES,
+  ratio: MAX_RATIO,
+})
+
+/**
+ * Writes the archive of installed dependencies, which is not compressed, into the new folder `dir`, without checking its content.
+ * @throws BuildFailure if the archive is too large
+ */
+export async function storeArchive(
   archive: Readable,
   dir: string,
-  { limits, trees }: ReceiveContext,
-): Promise<DependencyTrees> {
-  await unpackResult(archive, dir, limits)
-  await chmod(dir, 0o755)
-  const names = (await readdir(dir)).sort()
-  if (names.join() !== 'full,production') throw refused('it does not consist of two folders of dependencies')
-  const [bytes = 0, productionBytes = 0] = await Promise.all(names.map((name) => trees.seal(join(dir, name), null)))
-  return { dir, bytes, productionBytes }
+  { limits }: Pick<ReceiveContext, 'limits'>,
+): Promise<void> {
+  const unpackLimits = unpackLimitsOf(limits)
+  const entryFilter = new EntryFilter(unpackLimits, 'result')
+  await mkdir(dir, { mode: 0o755 })
+  const counted = async function* (source: AsyncIterable<Buffer>) {
+    for await (const chunk of source) {
+      entryFilter.countCompressed(chunk)
+      entryFilter.countInflated(chunk)
+      yield chunk
+    }
+  }
+  try {
+    await pipeline(archive, counted, createWriteStream(join(dir, DEPENDENCIES_ARCHIVE), { mode: 0o600 }))
+  } catch (error) {
+    throw failureOf(error, unpackLimits)
+  }
 }
 
-function failureOf(error: unknown, limits: { diskBytes: number }): unknown {
+/**
+ * Checks the archive that `storeArchive` wrote into `dir`, which is as untrusted as a user's, and unpacks and seals its production
+ * dependencies.
+ * @throws BuildFailure if the archive is damaged, hostile or too large
+ */
+export async function unpackDependencies(dir: string, { limits, trees }: ReceiveContext): Promise<DependencyTrees> {
+  const unpackLimits = unpackLimitsOf(limits)
+  try {
+    const [file, to] = [join(dir, DEPENDENCIES_ARCHIVE), join(dir, 'production')]
+    return { dir, productionBytes: await trees.unpackDependencies(file, to, unpackLimits) }
+  } catch (error) {
+    throw failureOf(error, unpackLimits)
+  }
+}
+
+function failureOf(error: unknown, { totalBytes }: UnpackLimits): unknown {
   if (errorCode(error) === 'ECONNRESET')
     return new LostConnection('The connection of the build was lost', { cause: error })
   if (!(error instanceof BuildFailure)) return error
   if (/unpacks to more than \d+ MB/.test(error.message))
-    return outOfDisk('The build', { ...NO_LIMITS, diskBytes: limits.diskBytes })
+    return outOfDisk('The build', { ...NO_LIMITS, diskBytes: totalBytes })
   return refused(error.message.replace(/\.$/, ''))
 }
 

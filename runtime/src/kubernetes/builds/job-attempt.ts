@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { createReadStream } from 'node:fs'
 import { join } from 'node:path'
 import type { BuildPlan } from '../../build/build-image.ts'
 import type { BuilderContext } from '../../build/build-work.ts'
@@ -11,11 +12,13 @@ import { readBuildEvents } from './build-events.ts'
 import type { BuildAttempt } from './build-objects.ts'
 import { BuildProgress } from './build-progress.ts'
 import {
+  DEPENDENCIES_ARCHIVE,
   type DependencyTrees,
   LostConnection,
   type ResultTree,
-  receiveDependencies,
   receiveTree,
+  storeArchive,
+  unpackDependencies,
 } from './build-results.ts'
 import type { BuildContainer } from './build-server.ts'
 import type { BuildJobs } from './build-jobs.ts'
@@ -26,9 +29,9 @@ export type AttemptContext = {
   context: BuilderContext
   plan: BuildPlan
   actions: BuildActions
-  /** The folder of the cached dependencies; null: they are not cached. */
+  /** The folder of the cached archive of dependencies; null: they are not cached. */
   cachedModules: string | null
-  /** Stores the dependencies that the install container has sent. */
+  /** Stores the dependencies that the install container has sent. The build script may run at the same time. */
   onDependencies: (trees: DependencyTrees) => Promise<void>
   /** An existing folder for the archives that the containers send. */
   dir: string
@@ -40,7 +43,8 @@ export type AttemptContext = {
 
 /** The worker deletes the Job of an attempt long before the cluster ends it, unless no worker runs. */
 const DEADLINE_MARGIN_S = 300
-/** Runs the containers of a build once. Resolves with the app that they sent. @throws BuildFailure, InterruptedAttempt */
+
+/** Runs the containers of a build once. Resolves with the app that they sent, when `onDependencies` has ended. @throws BuildFailure, InterruptedAttempt */
 export async function runAttempt(attempt: AttemptContext): Promise<ResultTree> {
   const { jobs, plan, actions } = attempt
   const { signal, limits, key, tenant } = plan.request
@@ -48,7 +52,7 @@ export async function runAttempt(attempt: AttemptContext): Promise<ResultTree> {
   // The promise may be rejected before anything awaits it.
   outcome.promise.catch(() => undefined)
   const progress = new BuildProgress(plan, [...(actions.install ?? []), ...actions.build], outcome.reject)
-  const containers = containersOf(attempt, progress, outcome)
+  const { containers, stored } = containersOf(attempt, progress, outcome)
   const admitted = containers.map((container) => jobs.server.admit(container))
   const [build, install] = admitted.toReversed().map(({ token }) => token)
   const job: BuildAttempt = {
@@ -78,20 +82,30 @@ export async function runAttempt(attempt: AttemptContext): Promise<ResultTree> {
       deadline: attempt.deadline,
     }
     watchAttempt(watched, ending.signal).catch(outcome.reject)
-    return await outcome.promise
+    const app = await outcome.promise
+    await stored()
+    return app
   } finally {
     ending.abort()
     signal.removeEventListener('abort', onAbort)
     for (const { revoke } of admitted) revoke()
     await jobs.remove(job)
+    // Dependencies are stored even if the build script failed, and nothing writes to `dir` afterwards.
+    await stored().catch(() => undefined)
   }
+}
+
+type Containers = {
+  containers: BuildContainer[]
+  /** Resolves when the dependencies that were sent are stored. @throws the reason why they are not */
+  stored: () => Promise<void>
 }
 
 function containersOf(
   { context, plan, actions, cachedModules, onDependencies, dir }: AttemptContext,
   progress: BuildProgress,
   outcome: PromiseWithResolvers<ResultTree>,
-): BuildContainer[] {
+): Containers {
   const receiving = { limits: plan.request.limits, trees: context.trees }
   /** A lost connection does not say why the container ended: `watch` reads that from the cluster. */
   const reportFailure = (error: unknown): never => {
@@ -102,15 +116,21 @@ function containersOf(
   const receiveApp: ReturnType<BuildContainer['receive']> = async (archive) => {
     app = await receiveTree(archive, join(dir, 'app'), receiving).catch(reportFailure)
   }
+  let storing = Promise.resolve()
+  /** Only receives the archive: the build script need not wait until it is checked and unpacked. */
   const receiveModules: ReturnType<BuildContainer['receive']> = async (archive) => {
-    await receiveDependencies(archive, join(dir, 'dependencies'), receiving).then(onDependencies).catch(reportFailure)
+    const target = join(dir, 'dependencies')
+    await storeArchive(archive, target, receiving).catch(reportFailure)
+    storing = unpackDependencies(target, receiving).then(onDependencies)
+    storing.catch(outcome.reject)
   }
   const openSource = () => packTree(plan.source, 'compressed')
   const build: BuildContainer = {
     actions: actions.build,
     open: (name) => {
       if (name === 'source') return openSource()
-      return name === 'dependencies' && cachedModules !== null ? packTree(cachedModules, 'plain') : null
+      const isCached = name === 'dependencies' && cachedModules !== null
+      return isCached ? createReadStream(join(cachedModules, DEPENDENCIES_ARCHIVE)) : null
     },
     receive: (name) => (name === 'app' ? receiveApp : null),
     readEvents: async (events) => {
@@ -119,12 +139,13 @@ function containersOf(
       return isDone && app !== null
     },
   }
-  if (actions.install === null) return [build]
+  const stored = () => storing
+  if (actions.install === null) return { containers: [build], stored }
   const install: BuildContainer = {
     actions: actions.install,
     open: (name) => (name === 'source' ? openSource() : null),
     receive: (name) => (name === 'dependencies' ? receiveModules : null),
     readEvents: (events) => readBuildEvents(events, progress),
   }
-  return [install, build]
+  return { containers: [install, build], stored }
 }

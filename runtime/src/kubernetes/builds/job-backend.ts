@@ -11,6 +11,7 @@ import { InterruptedAttempt } from './attempt-watch.ts'
 import { type DependencyState, buildActions } from './build-actions.ts'
 import { joinModules } from './build-results.ts'
 import type { BuildJobs } from './build-jobs.ts'
+import { EarlyPush } from './early-push.ts'
 import { type AttemptContext, runAttempt } from './job-attempt.ts'
 
 export type JobBackendOptions = {
@@ -58,7 +59,7 @@ async function buildInJobs(
     const dir = join(results, `attempt-${attempt}`)
     await mkdir(dir, { mode: 0o700 })
     try {
-      return await buildOnce({ jobs, context, plan, dir, image, deadline }, key)
+      return await buildOnce({ jobs, context, plan, dir, image, deadline }, registry, key)
     } catch (error) {
       if (!(error instanceof InterruptedAttempt)) throw error
       if (attempt === MAX_ATTEMPTS)
@@ -70,6 +71,7 @@ async function buildInJobs(
 
 async function buildOnce(
   attempt: Omit<AttemptContext, 'actions' | 'cachedModules' | 'onDependencies'>,
+  registry: ImageRegistry,
   key: string | null,
 ): Promise<BuiltApp> {
   const { context, plan, dir } = attempt
@@ -82,7 +84,9 @@ async function buildOnce(
     const { dir: app, bytes } = await run('none', { cachedModules: null, onDependencies: async () => undefined })
     return { app, bytes, dependencyKey: null }
   }
-  return await context.cache.withDependencies(tenant, key, async (cached) => {
+  // The cache also has the entries of builds on this host, without an archive.
+  const entry = `job-${key}`
+  return await context.cache.withDependencies(tenant, entry, async (cached) => {
     const modules = join(dir, 'image-modules')
     let productionBytes = cached?.productionBytes ?? null
     const cloneProduction = (production: string) =>
@@ -91,16 +95,19 @@ async function buildOnce(
       plan.log.info('Dependencies unchanged: installed nothing')
       await cloneProduction(cached.production)
     }
+    await using push = new EarlyPush(registry, plan)
     const { dir: app, bytes } = await run(cached === null ? 'missing' : 'cached', {
-      cachedModules: cached?.full ?? null,
+      cachedModules: cached?.dir ?? null,
       onDependencies: async (sent) => {
         await cloneProduction(join(sent.dir, 'production'))
-        await context.cache.storeDependencies(tenant, key, sent.dir, sent.productionBytes)
+        await context.cache.storeDependencies(tenant, entry, sent.dir, sent.productionBytes)
         productionBytes = sent.productionBytes
+        push.start(modules, key)
       },
     })
     if (productionBytes === null)
       throw new BuildFailure('SOURCE_FILES_BUILD_FAILED', 'The build ended before it sent its result. Deploy again.')
+    await push.ended
     await joinModules(app, modules)
     return { app, bytes: bytes + productionBytes, dependencyKey: key }
   })

@@ -1,8 +1,11 @@
 import { connect as connectSocket } from 'node:net'
 import { once } from 'node:events'
 import { npmTargets, readNpmConfig } from '../../build/npm-config.ts'
+import type { Toolchain } from '../../build/toolchain.ts'
+import { DEFAULT_NODE } from '../../build/tools.ts'
 import { BuildFailure, type Builder } from '../../builder.ts'
 import { type BuilderSettings, openBuilder } from '../../host-builder.ts'
+import type { ImageRegistry } from '../../images/image-registry.ts'
 import { resolveTargets } from '../../process/network/addresses.ts'
 import type { NetworkTarget } from '../../process/network/network.ts'
 import { KubeClient } from '../client/kube-client.ts'
@@ -38,10 +41,19 @@ export async function openJobBuilder(options: JobBuilderOptions): Promise<Builde
       throw error
     }
   }
-  return await openBuilder(options, 'in registry', npmConfig, (registry) => {
+  return await openBuilder(options, 'in registry', npmConfig, (registry, toolchain) => {
     if (registry === null) throw new Error('Builds in a cluster need a registry: set SHOAL_REGISTRY')
+    // In advance, since the first build would wait for it. If the push fails, the first build repeats it and reports the reason.
+    pushToolsImage(registry, toolchain).catch(() => undefined)
     return jobBackend({ connect, registry })
   })
+}
+
+/** Pushes the image of builds with the default Node and npm, unless the registry has it. */
+async function pushToolsImage(registry: ImageRegistry, toolchain: Toolchain): Promise<void> {
+  const { binDir: nodeBinDir } = await toolchain.node(DEFAULT_NODE)
+  const tools = { nodeBinDir, toolchainBinDir: toolchain.binDir, managerBinDir: null }
+  await registry.toolsImage(tools, new AbortController().signal)
 }
 
 async function connectJobs(options: JobBuilderOptions, targets: NetworkTarget[]): Promise<BuildJobs> {
