@@ -233,9 +233,9 @@ test('the page shows a running deployment live, and a failed one at the top', as
     .filter({ hasText: /TypeScript does not accept src\/mapping.ts, line 1/ })
     .filter({ hasText: 'The previous code keeps running.' })
     .waitFor()
-  // The page shows the output in its colours, and the last line does not repeat the error.
-  await log.locator('.text-bad').getByText(error).waitFor()
+  // The page shows the output in its colours, and the last line does not repeat the error, as soon as the output is loaded.
   await log.getByText(/npm run build ended with exit code 2.$/).waitFor()
+  await log.locator('.text-bad').getByText(error).waitFor()
   await expect.poll(() => log.getByText('TS2322').count()).toBe(1)
   await clickButton(page, 'First error')
   await waitForText(page, 'ERROR')
