@@ -105,7 +105,11 @@ describe.skipIf(missing)('an upgrade from the previous release', { timeout: 1_80
       'stuck',
       `sed -i '1i await new Promise(() => setInterval(() => {}, 1e6))' server/src/main.ts`,
     ],
-    ['migrates and then ends', 'ended', `echo 'setTimeout(() => process.exit(3), 20000)' >> server/src/version.ts`],
+    [
+      'migrates and then ends',
+      'ended',
+      `echo 'setTimeout(() => process.exit(3), 20000)' >> server/src/installation/version.ts`,
+    ],
   ])('after an upgrade to a release that %s, the previous one runs again', async ([, name = '', line = '']) => {
     const broken = `${version}-${name}`
     const release = await addBroken(broken, line)

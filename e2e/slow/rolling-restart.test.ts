@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
-import { Pool } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startNginx, type Nginx } from '../../scripts/nginx.ts'
+import { startGatewayLoad } from '../support/gateway-load.ts'
 import { startProcess, type ServerProcess } from '../support/server-process.ts'
 import { freePort } from '../support/free-port.ts'
 import { stopPostgresOf, makeDataDir } from '../support/shoal.ts'
@@ -40,43 +40,20 @@ afterAll(async () => {
 })
 
 test('no request fails while one of two gateways is restarted repeatedly under load', async () => {
-  const pool = new Pool(nginx?.url ?? '', { connections: clients })
-  let isSending = true
-  const results = new Map<string, number>()
-  const send = async () => {
-    const { statusCode, body } = await pool.request({
-      path: '/acme/none@v1/api/graphql',
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{"query":"{ height }"}',
-    })
-    const text = await body.text()
-    const code = /"code":"(\w+)"/.exec(text)?.[1] ?? text.slice(0, 80)
-    return `${statusCode} ${code}`
-  }
-  const client = async () => {
-    while (isSending) {
-      const result = await send().catch((error: Error) => `failed: ${error.message}`)
-      results.set(result, (results.get(result) ?? 0) + 1)
-    }
-  }
-  const total = () => [...results.values()].reduce((sum, count) => sum + count, 0)
-  const load = Promise.all(Array.from({ length: clients }, client))
+  const load = startGatewayLoad(nginx?.url ?? '', clients)
   let gateway = servers[0]
+  let failures: [result: string, count: number][] = []
   try {
     for (let restart = 1; restart <= restarts; restart++) {
-      const target = total() + requestCount / (restarts + 1)
-      await until(() => total() >= target, 'enough requests were sent', 600_000)
+      const target = load.total() + requestCount / (restarts + 1)
+      await until(() => load.total() >= target, 'enough requests were sent', 600_000)
       expect(await gateway?.stop()).toBe(0)
       gateway = await startGateway(new URL(gateway?.gatewayUrl ?? '').port)
     }
-    await until(() => total() >= requestCount, 'enough requests were sent', 600_000)
+    await until(() => load.total() >= requestCount, 'enough requests were sent', 600_000)
+    console.log(`${load.total()} requests over ${restarts} restarts`)
   } finally {
-    isSending = false
-    await load
-    await pool.close()
+    failures = await load.stop()
   }
-  console.log(`${total()} requests over ${restarts} restarts`)
-  const failures = [...results].filter(([result]) => result !== '404 SQUID_NOT_FOUND')
   expect(failures, `nginx errors:\n${nginx?.errors().slice(-3000)}`).toEqual([])
 }, 3_600_000)

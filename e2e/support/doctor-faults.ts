@@ -79,6 +79,8 @@ done
 dd if=/dev/zero of=/mnt/full bs=64k 2>/dev/null || true
 mount --rbind /mnt /var/lib/shoal-data`
 
+const dropIns = '/run/systemd/system/shoal.service.d'
+
 /** Faults that each check must report. The server is running when each fault begins. */
 export const faults: Fault[] = [
   {
@@ -102,6 +104,15 @@ export const faults: Fault[] = [
     consequences: ['server', 'certificates'],
     commands: () => `systemctl stop shoal; ${serve('other', 4000, 'res.end("other")')}`,
     restore: 'systemctl stop other; systemctl start shoal',
+  },
+  {
+    name: 'the server ends when it starts, while systemd has its ports open',
+    checks: ['server', 'ports'],
+    consequences: ['certificates'],
+    commands:
+      () => `mkdir -p ${dropIns}; printf '[Service]\\nExecStart=\\nExecStart=/bin/false\\n' > ${dropIns}/false.conf
+      systemctl daemon-reload; systemctl restart shoal || true`,
+    restore: `rm -r ${dropIns}; systemctl daemon-reload; systemctl restart shoal`,
   },
   {
     name: 'the limit of the server’s open files is too low',

@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { loadConfig } from '../../server/src/config/config.ts'
+import { listenAddresses } from '../../server/src/ports/listen-addresses.ts'
 import { installedVersion, layout, ownRelease, readSettings, setCurrent, versionOf } from './layout.ts'
 import { hasSystemd, logTail, systemctl, waitUntilReady } from './service.ts'
 import { combineSettings } from './settings.ts'
-import { fileStep, folderStep, releaseStep, runSteps, userStep, type Step } from './steps.ts'
-import { backupTimer, backupUnit, commandFile, serverUnit } from './units.ts'
+import { fileStep, folderStep, releaseStep, removalStep, runSteps, userStep, type Step } from './steps.ts'
+import { backupTimer, backupUnit, commandFile, serverUnit, socketUnit } from './units.ts'
 
 export type InstallOptions = {
   /** The user that the server runs as; null: the user of the existing installation, or root if there is none. */
@@ -23,7 +25,7 @@ const maxStartMs = 300_000
 /**
  * Installs the release that this program belongs to as a service of systemd, and waits until it is ready. A repeated call changes only
  * what differs.
- * @throws Error if another version is installed, or the server does not become ready
+ * @throws Error if another version is installed, a setting is invalid, or the server does not become ready
  */
 export async function install({
   user: givenUser,
@@ -39,7 +41,10 @@ export async function install({
   if (startsService && !isDry && !hasSystemd())
     throw new Error('systemd is not process 1 of this machine. With --no-start, everything except the start is done.')
   const user = givenUser ?? installedUser() ?? 'root'
-  const env = settingsFile(combineSettings({ SHOAL_DATA_DIR: layout.data, ...readSettings() }, settings))
+  const combined = combineSettings({ SHOAL_DATA_DIR: layout.data, ...readSettings() }, settings)
+  const env = settingsFile(combined)
+  const sockets = socketUnit(listenAddresses(loadConfig(combined)))
+  const socketStep = sockets === null ? removalStep(layout.socketUnit) : fileStep(layout.socketUnit, sockets, 0o644)
   const release = join(layout.releases, version)
   const steps: Step[] = [
     ...(user === 'root' ? [] : [userStep(user, layout.data)]),
@@ -55,15 +60,19 @@ export async function install({
     fileStep(layout.settings, env, 0o600, user),
     fileStep(layout.command, commandFile(user), 0o755),
     fileStep(layout.unit, serverUnit(user), 0o644),
+    socketStep,
     fileStep(layout.backupUnit, backupUnit(user), 0o644),
     fileStep(layout.backupTimer, backupTimer, 0o644),
   ]
+  const hasOtherSockets = !socketStep.isDone()
   const hasChanged = await runSteps(steps, { isDry, print })
   if (!startsService) return
   if (isDry) return print('  would      enable and start shoal.service and shoal-backup.timer')
   if (hasChanged) systemctl('daemon-reload')
   systemctl('enable', '--quiet', 'shoal.service', 'shoal-backup.timer')
   systemctl('start', 'shoal-backup.timer')
+  // While the service runs, systemd cannot open other sockets for it.
+  if (hasOtherSockets) systemctl('stop', 'shoal.service')
   systemctl(hasChanged ? 'restart' : 'start', 'shoal.service')
   const problem = await waitUntilReady(version, maxStartMs)
   if (problem) throw new Error(`The server was started. ${problem}\n${logTail()}`)

@@ -14,6 +14,7 @@ export const layout = {
   backups: '/var/backups/shoal',
   command: '/usr/local/bin/shoal',
   unit: '/etc/systemd/system/shoal.service',
+  socketUnit: '/etc/systemd/system/shoal.socket',
   backupUnit: '/etc/systemd/system/shoal-backup.service',
   backupTimer: '/etc/systemd/system/shoal-backup.timer',
 } as const

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readlinkSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { localUrl } from '../../server/src/listener.ts'
+import { localUrl } from '../../server/src/ports/listener.ts'
 import { readSettings } from './layout.ts'
 
 /** Returns whether systemd is process 1 of this machine. */

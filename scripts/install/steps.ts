@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   type Stats,
   writeFileSync,
@@ -85,6 +86,11 @@ export function fileStep(path: string, content: string, mode: number, user = 'ro
       renameSync(`${path}.new`, path)
     },
   }
+}
+
+/** Removes a file. */
+export function removalStep(path: string): Step {
+  return { text: `no file ${path}`, isDone: () => !existsSync(path), run: () => rmSync(path) }
 }
 
 /** Creates a system user without a password or a shell. */

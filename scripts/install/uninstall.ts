@@ -13,7 +13,7 @@ const maxStartMs = 120_000
  */
 export async function uninstall({ isDry, print }: { isDry: boolean; print: (line: string) => void }): Promise<void> {
   const version = installedVersion()
-  const files = [layout.unit, layout.backupUnit, layout.backupTimer, layout.command, '/opt/shoal']
+  const files = [layout.unit, layout.socketUnit, layout.backupUnit, layout.backupTimer, layout.command, '/opt/shoal']
   print(`  ${isDry ? 'would' : 'now  '}  stop the squids, Postgres and the server`)
   if (!isDry && hasSystemd() && existsSync(layout.unit)) {
     if (version !== null) await stopWithSquids(version)

@@ -1,3 +1,6 @@
+import { isIP, isIPv6 } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import type { ListenAddress } from '../../server/src/ports/listen-addresses.ts'
 import { layout } from './layout.ts'
 
 /**
@@ -39,6 +42,7 @@ StartLimitIntervalSec=0
 Type=exec
 ${userLine(user)}${environment}
 ExecStart=${layout.current}/bin/shoal serve
+Sockets=shoal.socket
 Restart=always
 RestartSec=2
 # Only the server: squids and Postgres keep running.
@@ -58,6 +62,41 @@ KeyringMode=private
 [Install]
 WantedBy=multi-user.target
 `
+
+/**
+ * Returns the unit with which systemd keeps the server's ports open during a restart; connections wait for the restarted server. Returns
+ * null without an address that systemd can listen on: it does not resolve names.
+ */
+export function socketUnit(addresses: ListenAddress[]): string | null {
+  const streams = addresses.filter(canOpen).map(({ host, port }) => `ListenStream=${streamOf(host, port)}`)
+  if (streams.length === 0) return null
+  return `[Unit]
+Description=Ports of Shoal
+# The service starts and stops them with itself, and a restart of the service keeps them.
+StopPropagatedFrom=shoal.service
+# The addresses may belong to a network that is not up when systemd opens other sockets.
+DefaultDependencies=no
+After=network-online.target
+Conflicts=shutdown.target
+Before=shutdown.target
+
+[Socket]
+${streams.join('\n')}
+Backlog=4096
+`
+}
+
+const canOpen = ({ host, port }: ListenAddress): boolean =>
+  port !== 0 && (host === undefined || isIP(host) !== 0) && (host !== '::1' || hasLoopback6())
+
+/** One address that cannot be opened would prevent the others from being opened. */
+const hasLoopback6 = () =>
+  Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ address }) => address === '::1'))
+
+function streamOf(host: string | undefined, port: number): string {
+  if (host === undefined) return String(port)
+  return isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`
+}
 
 /** Returns the unit that writes a backup to a new file, and then, only if that succeeds, deletes backups older than 14 days. */
 export const backupUnit = (user: string): string => `[Unit]

@@ -16,7 +16,7 @@ export type UpgradeOptions = {
 const settleMs = 20_000
 
 /**
- * Replaces the installed release with the one that this program belongs to: backs up, stops the server, and starts the new release,
+ * Replaces the installed release with the one that this program belongs to: backs up, and restarts the server with the new release,
  * which migrates the database. If the new release does not become ready or does not keep running, the previous release is started again:
  * it can use the newer schema, since migrations only add. Squids keep running.
  * @throws Error if the new release does not work, after the previous one has been started again
@@ -36,9 +36,9 @@ export async function upgrade({ backsUpFirst, isDry, maxStartMs, print }: Upgrad
     for (const text of [
       `copy the release to ${join(layout.releases, version)}`,
       ...(backsUpFirst ? [`back up to ${file}`] : []),
-      'stop the server; squids keep running',
       `switch ${layout.current} from ${previousVersion} to ${version}`,
-      `start the server, and return to ${previousVersion} if it is not ready within ${maxStartMs / 1000} s`,
+      `restart the server; squids keep running, and clients wait`,
+      `return to ${previousVersion} if it is not ready within ${maxStartMs / 1000} s`,
     ])
       print(`  would  ${text}`)
     return
@@ -49,7 +49,7 @@ export async function upgrade({ backsUpFirst, isDry, maxStartMs, print }: Upgrad
     print(`Backing up to ${file} …`)
     run(layout.command, ['backup', '--to', file])
   }
-  print(`Stopping version ${previousVersion}; squids keep running …`)
+  print(`Replacing version ${previousVersion}; squids keep running …`)
   const problem = await switchTo(version, maxStartMs)
   if (problem === null) return print(`Version ${version} is ready.`)
   const log = logTail()
@@ -67,13 +67,13 @@ export async function upgrade({ backsUpFirst, isDry, maxStartMs, print }: Upgrad
   )
 }
 
-/** Stops the server, and starts this version. Returns null, or a sentence about why it does not work. */
+/** Restarts the server with this version. Returns null, or a sentence about why it does not work. */
 async function switchTo(version: string, maxStartMs: number): Promise<string | null> {
   if (!existsSync(join(layout.releases, version))) return `${layout.releases}/${version} does not exist.`
-  systemctl('stop', 'shoal.service')
   setCurrent(version)
   try {
-    systemctl('start', 'shoal.service')
+    // A stop would also close the ports: see socketUnit.
+    systemctl('restart', 'shoal.service')
   } catch (error) {
     return (error as Error).message
   }

@@ -24,6 +24,16 @@ export const fileRules: Rule[] = [
     broken: { 'server/src/a.ts': 'export {}\n'.repeat(251), 'e2e/b.test.ts': 'export {}\n'.repeat(601) },
   },
   {
+    title: 'server/src has at most eight files outside its folders',
+    why: 'folder names tell where a thing is',
+    fix: 'move files to the folder of their concept',
+    find: (repo) => {
+      const loose = sources(repo).filter(({ path, isTest }) => /^server\/src\/[^/]+$/.test(path) && !isTest)
+      return loose.length > 8 ? [loose.map(({ path }) => path).join(', ')] : []
+    },
+    broken: Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`server/src/${'a'.repeat(index + 1)}.ts`, ''])),
+  },
+  {
     title: 'a tab of the console that consists of one list has at most 40 lines',
     why: 'a list is columns, a query and a text for the empty list; QueryTable does the rest',
     fix: 'move the columns and the query to their own files, and what several lists need to QueryTable',

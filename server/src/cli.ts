@@ -23,7 +23,7 @@ import { configForCommand } from './installation/running-server.ts'
 import { openApp } from './startup/open-app.ts'
 import { dropOldKeys, rotateKey } from './sealing/rotate-key.ts'
 import { safeText } from './db/safe-error.ts'
-import { shoalVersion } from './version.ts'
+import { shoalVersion } from './installation/version.ts'
 
 /** The commands of the operator. They work with or without a running server. */
 const commands: Record<string, Command> = {

@@ -13,7 +13,8 @@ import { lockInstallation, InstallationInUse, needsExclusive } from './installat
 import { InstallationMoved, watchMoves } from './installation/move-mark.ts'
 import { runActiveOrStandby } from './installation/active-worker.ts'
 import { startHeartbeat } from './installation/heartbeat.ts'
-import { listen, localUrl, type Listener } from './listener.ts'
+import { countUnusedSockets } from './ports/listen-addresses.ts'
+import { listen, localUrl, type Listener } from './ports/listener.ts'
 import { openApp } from './startup/open-app.ts'
 import { MissingKeys } from './sealing/require-keys.ts'
 import { WrongLogsDatabase } from './modules/logs/index.ts'
@@ -78,8 +79,11 @@ async function start(
     stack.defer(listener.close)
     return listener
   }
-  const apiPort = hasRole('api') ? closeLater(await listen(config.SHOAL_PORT, config.SHOAL_HOST)) : null
-  const gatewayPort = hasRole('gateway') ? closeLater(await listen(config.SHOAL_GATEWAY_PORT, config.SHOAL_HOST)) : null
+  const { SHOAL_HOST: host, inheritedFds } = config
+  const apiPort = hasRole('api') ? closeLater(await listen(config.SHOAL_PORT, host, { inheritedFds })) : null
+  const gatewayPort = hasRole('gateway')
+    ? closeLater(await listen(config.SHOAL_GATEWAY_PORT, host, { inheritedFds }))
+    : null
   const tlsPorts = await openTlsPorts(config)
   tlsPorts?.listeners.forEach(closeLater)
   const health = await listenForHealth(config)
@@ -92,6 +96,8 @@ async function start(
   stack.defer(() => close(config.SHOAL_ON_EXIT))
   stack.defer(watchMoves(app.db, fail))
   if ([...ports, health].some((port) => port?.lacksLoopback6)) app.log.warn(noLoopback6Text)
+  const unusedSockets = countUnusedSockets(config)
+  if (unusedSockets > 0) app.log.warn({ unusedSockets }, unusedSocketsText)
   health?.setHandlers({ request: (req, res) => void handleHealthRequest(app, req, res) })
   if (hasRole('worker')) stack.defer(await startWorkerOrStandby(app, openWorker, fail))
   const handlers: Parameters<TlsPorts['start']>[1] = { api: null, gateway: null }
@@ -122,6 +128,9 @@ async function start(
 
 const noLoopback6Text =
   'This machine has no address ::1 (no IPv6), so Shoal listens on 127.0.0.1 only. If IPv6 is enabled later, restart Shoal: until then, another program could receive requests to localhost on ::1.'
+
+const unusedSocketsText =
+  'systemd (shoal.socket) listens on addresses that no setting of Shoal names. Requests to these addresses get no response. To update shoal.socket, run: shoal install'
 
 /** Becomes the active worker or a standby. Returns a function that stops it. */
 async function startWorkerOrStandby(

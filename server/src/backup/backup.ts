@@ -19,7 +19,7 @@ import { keysFile, keysFileName, openKeyRing, keysLocation } from '../sealing/ke
 import { createLog } from '../startup/log.ts'
 import { clusterNames, openPostgres } from '../startup/open-postgres.ts'
 import { beginClusterBackup, readSchema, type ClusterBackup } from './cluster-store.ts'
-import { shoalVersion } from '../version.ts'
+import { shoalVersion } from '../installation/version.ts'
 import { type BackupManifest, platform } from './manifest.ts'
 import { installationPaths, rejectExternalDatabase, type InstallationPaths } from './paths.ts'
 import type { ProgressReporter } from './progress.ts'

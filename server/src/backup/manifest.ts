@@ -1,7 +1,7 @@
 import { embeddedPostgresMajor } from '@shoal/runtime'
 import { z } from 'zod'
 import { knownMigrations } from '../db/migrate.ts'
-import { shoalVersion } from '../version.ts'
+import { shoalVersion } from '../installation/version.ts'
 
 /** Describes a backup; readable with `tar -xOf <file> manifest.json`. */
 export const BackupManifest = z.object({

@@ -1,7 +1,7 @@
 import type { App } from '../app.ts'
 import type { ProgressReporter } from '../backup/progress.ts'
 import type { Config } from '../config/config.ts'
-import { shoalCommand } from '../version.ts'
+import { shoalCommand } from '../installation/version.ts'
 import type { CliOptions } from './commands.ts'
 
 export type Result = Promise<Record<string, unknown>>

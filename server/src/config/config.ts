@@ -35,6 +35,8 @@ export type Config = z.output<typeof Settings> & {
   networkAllow: NetworkTarget[]
   /** The environment for npm on this host, without settings and credentials of the server. Must never be passed to code of a tenant. */
   environment: Record<string, string>
+  /** File descriptors of the ports that systemd has opened for this process, as sd_listen_fds(3) describes. */
+  inheritedFds: number[]
   /** Whether the environment names an installation. */
   namesInstallation: boolean
 }
@@ -82,6 +84,7 @@ export function loadConfig(env: Record<string, string | undefined> = process.env
     hasura: parseHasuraSettings(values),
     networkAllow: parseNetworkAllow(values.SHOAL_NETWORK_ALLOW),
     environment: environmentOf(env, caFile),
+    inheritedFds: inheritedFdsOf(env),
     namesInstallation: !!(env['SHOAL_DATA_DIR'] || env['DATABASE_URL']),
   }
 }
@@ -100,6 +103,15 @@ function environmentOf(env: Record<string, string | undefined>, caFile: string |
       (entry): entry is [string, string] => entry[1] !== undefined && !isServerVariable(entry[0]),
     ),
   )
+}
+
+/** The first file descriptor that systemd passes to a service. */
+const firstInheritedFd = 3
+
+function inheritedFdsOf(env: Record<string, string | undefined>): number[] {
+  // The variables are inherited, too: a child of the process that systemd started must ignore them.
+  const count = env['LISTEN_PID'] === String(process.pid) ? Number(env['LISTEN_FDS']) : 0
+  return Array.from({ length: count }, (_, index) => firstInheritedFd + index)
 }
 
 function parseNetworkAllow(text: string): NetworkTarget[] {

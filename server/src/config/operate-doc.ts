@@ -26,7 +26,7 @@ HTML of squids, so give it a separate origin, never a path of the console's orig
 ## HTTPS without a proxy
 
 Set \`SHOAL_TLS=acme\`, and set SHOAL_PUBLIC_URL and SHOAL_GATEWAY_URL to \`https:\` URLs with different names that resolve to the host. Then Shoal orders certificates itself (by default from Let's Encrypt, whose terms you accept), and serves
-both names on port 443, with HTTP/2. Port 80 redirects browsers, and refuses API calls. The ports SHOAL_PORT and SHOAL_GATEWAY_PORT stay open without encryption for squids and health checks: leave SHOAL_HOST on loopback. A service that does not run as root may open ports
+both names on port 443, with HTTP/2. Port 80 redirects browsers, and refuses API calls. The ports SHOAL_PORT and SHOAL_GATEWAY_PORT stay open without encryption for squids and health checks: leave SHOAL_HOST on loopback. The service of \`shoal install\` gets its ports from systemd, even if it does not run as root. Any other server that does not run as root may open ports
 from 80 on after \`sysctl -w net.ipv4.ip_unprivileged_port_start=80\`. Do not give it \`AmbientCapabilities\`: bubblewrap, the sandbox of squids, does not start with them.
 
 - Until the first order succeeds, the server uses a self-signed certificate, which clients reject, and logs a warning. It repeats failed orders after two minutes, then at growing intervals of up to twelve hours; \`/readyz\` and \`shoal doctor\` show the cause.

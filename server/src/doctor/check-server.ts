@@ -1,11 +1,11 @@
 import { createServer } from 'node:net'
 import { gatewayUrlOf } from '../config/config.ts'
 import { describeHolder } from '../installation/holders.ts'
-import { localUrl } from '../listener.ts'
-import { shoalVersion } from '../version.ts'
+import { localUrl } from '../ports/listener.ts'
+import { listensOn, systemdListensOn } from '../ports/open-sockets.ts'
+import { shoalVersion } from '../installation/version.ts'
 import { failed, ok, warning, type Check, type CheckResult, type Examined } from './check.ts'
 import { getLocal, parseJson, type LocalPage } from './local-http.ts'
-import { listensOn } from './port-owner.ts'
 
 type HealthPage = { status?: string; version?: string }
 /** `host`: undefined for all addresses. */
@@ -95,6 +95,12 @@ async function checkPort(
       'ports',
       `${port} (${setting}) is open, but ${describeHolder(silent)} does not respond there`,
       'Read the log of the server, and restart it.',
+    )
+  if (servers.length === 0 && systemdListensOn(port))
+    return failed(
+      'ports',
+      `${port} (${setting}) is open in systemd (shoal.socket), but no server runs`,
+      'Read the log of the service: journalctl -u shoal',
     )
   return failed(
     'ports',

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { App } from '../app.ts'
-import type { RequestHandlers } from '../listener.ts'
+import type { RequestHandlers } from '../ports/listener.ts'
 import { healthResponse, sendHealth } from '../health/health.ts'
 import { openDomainTable } from './domain-table.ts'
 import { defaultHoldingLimits, type HoldingLimits } from './held-requests.ts'

@@ -2,7 +2,7 @@ import type { App } from '../app.ts'
 import { notificationsOf } from '../db/notifications.ts'
 import { measured } from '../health/loops.ts'
 import { squidsChannel } from '../modules/versions/index.ts'
-import { forEachInSlices } from '../slices.ts'
+import { forEachInSlices } from '../collections/slices.ts'
 import { selectRoutes, type Route } from './routes-store.ts'
 
 /** Interval at which all routes are read again, in case a notification was lost. */

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
-import { listen, type Listener } from '../listener.ts'
-import { shoalVersion } from '../version.ts'
+import { listen, type Listener } from '../ports/listener.ts'
+import { shoalVersion } from '../installation/version.ts'
 import { metricsOf } from './metrics.ts'
 import { readiness, type ReadinessApp } from './readiness.ts'
 

@@ -3,7 +3,7 @@ import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { App, WorkerApp } from '../app.ts'
-import { shoalCommand } from '../version.ts'
+import { shoalCommand } from './version.ts'
 import { deleteClaim, putClaim, selectClaim, type Claim } from './host-claim-store.ts'
 
 /** Another host or data directory runs the squids of this installation. The message contains instructions for the operator. */

@@ -1,5 +1,5 @@
 import type { Db } from '../db/database.ts'
-import { shoalCommand } from '../version.ts'
+import { shoalCommand } from './version.ts'
 import { selectMoveMark } from './move-mark-store.ts'
 
 /** The installation was moved to another database, or the move to this one has not ended. The message says where to continue. */

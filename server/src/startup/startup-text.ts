@@ -1,6 +1,6 @@
 import type { App } from '../app.ts'
 import { outboxUrl } from '../mail/index.ts'
-import { shoalCommand } from '../version.ts'
+import { shoalCommand } from '../installation/version.ts'
 
 /** Returns the text that is printed when the server is ready: URLs and next commands, or the roles of a server that lacks some. */
 export function startupText(

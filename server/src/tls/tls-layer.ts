@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { createServer as createTlsServer, type SecureContext, type TLSSocket } from 'node:tls'
 import { callbackify } from 'node:util'
 import { getExtensionData, readTlsClientHello } from 'read-tls-client-hello'
-import type { ConnectionLayer, RequestHandlers } from '../listener.ts'
+import type { ConnectionLayer, RequestHandlers } from '../ports/listener.ts'
 import { likeHttp1 } from './like-http1.ts'
 
 /** Finds certificates by the name that a client requests. */

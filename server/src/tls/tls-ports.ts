@@ -1,6 +1,6 @@
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
-import { listen, type Listener, type RequestHandlers } from '../listener.ts'
+import { listen, type Listener, type RequestHandlers } from '../ports/listener.ts'
 import { ownCertificates } from '../modules/certificates/index.ts'
 import { openCertificateFiles } from './certificate-files.ts'
 import { nameOf } from './host-name.ts'
@@ -28,11 +28,11 @@ const strictTransportSeconds = 2_592_000
  * @throws Error with the code EADDRINUSE if another program uses one of these ports
  */
 export async function openTlsPorts(config: Config): Promise<TlsPorts | null> {
-  const { tls, SHOAL_TLS_HOST: host } = config
+  const { tls, inheritedFds, SHOAL_TLS_HOST: host } = config
   if (!tls || !config.SHOAL_ROLES.some((role) => role !== 'worker')) return null
   const layer = createTlsLayer()
-  const https = await listen(config.SHOAL_TLS_PORT, host, layer)
-  const http = await listen(config.SHOAL_TLS_REDIRECT_PORT, host).catch(async (error: unknown) => {
+  const https = await listen(config.SHOAL_TLS_PORT, host, { layer, inheritedFds })
+  const http = await listen(config.SHOAL_TLS_REDIRECT_PORT, host, { inheritedFds }).catch(async (error: unknown) => {
     await https.close()
     throw error
   })

@@ -11,7 +11,7 @@ import { apiPort } from '../../modules/containers.ts'
 import { makeVersion, type VersionSpec } from '../../modules/versions/testing/make-version.ts'
 import { until } from '../../testing/until.ts'
 import { startTestApp, type TestApp, type TestAppOptions, type TestOrg } from '../../testing/index.ts'
-import { listen } from '../../listener.ts'
+import { listen } from '../../ports/listener.ts'
 import { createGateway } from '../gateway.ts'
 import { defaultHoldingLimits, type HoldingLimits } from '../held-requests.ts'
 

@@ -1,6 +1,6 @@
 import type { WorkerApp } from '../../app.ts'
 import { inBatches } from '../../db/batches.ts'
-import { forEachInSlices } from '../../slices.ts'
+import { forEachInSlices } from '../../collections/slices.ts'
 import { listDesired, openWorkload } from '../versions/index.ts'
 import { selectSealedWorkloads } from './store.ts'
 

@@ -9,7 +9,7 @@ import { dropOrphanedDatabases, reconcileDatabases } from '../databases/index.ts
 import { parseWorkloadId, workloadIdOf } from '../manifest/index.ts'
 import { containerNames } from '../containers.ts'
 import { countSquids, deleteSquid, listDesired, selectSquid } from '../versions/index.ts'
-import { forEachInSlices } from '../../slices.ts'
+import { forEachInSlices } from '../../collections/slices.ts'
 import { enqueue } from './enqueue.ts'
 import type { RuntimeSnapshot } from './runtime-snapshot.ts'
 import type { Worker } from './run-deployment.ts'

@@ -1,5 +1,5 @@
 import type { Observation, Runtime, WorkloadId } from '@shoal/runtime'
-import { groupInSlices } from '../../slices.ts'
+import { groupInSlices } from '../../collections/slices.ts'
 import { parseWorkloadId } from '../manifest/index.ts'
 
 /** All containers of the runtime at one moment. */

@@ -16,7 +16,7 @@ import {
 } from './observe-store.ts'
 import { containerKey } from '../container-key.ts'
 import { existingSquids } from '../versions/index.ts'
-import { forEachInSlices } from '../../slices.ts'
+import { forEachInSlices } from '../../collections/slices.ts'
 
 /** The observations last recorded, by `containerKey`, so that only changes are written. */
 export type ObservationCache = {

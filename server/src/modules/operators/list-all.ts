@@ -2,7 +2,7 @@ import type { Contract, PayloadInputOf } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { minutes } from '../../clock.ts'
 import { createOrgList } from './org-list.ts'
-import { cacheFor } from '../../cache-for.ts'
+import { cacheFor } from '../../collections/cache-for.ts'
 import { createSquidList } from './squid-list.ts'
 import { readUsage } from './usage-store.ts'
 

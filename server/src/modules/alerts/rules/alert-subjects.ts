@@ -1,7 +1,7 @@
 import type { Db } from '../../../db/database.ts'
 import { readVersionDetails, type AlertFacts } from '../../observing/index.ts'
 import { squidStatusOf } from '../../squids/index.ts'
-import { mapInSlices } from '../../../slices.ts'
+import { mapInSlices } from '../../../collections/slices.ts'
 import { listAlertSubjectRows } from './alert-subjects-store.ts'
 
 /** A version with the facts that rules check. */

@@ -9,7 +9,7 @@ import {
   type Latency,
   type Thresholds,
 } from '../../observing/index.ts'
-import { forEachInSlices } from '../../../slices.ts'
+import { forEachInSlices } from '../../../collections/slices.ts'
 import type { AlertSubject } from './alert-subjects.ts'
 import type { EventRow } from '../event-store.ts'
 

@@ -4,7 +4,7 @@ import type { Db } from '../../../db/database.ts'
 import { isApi, isHasura } from '../../containers.ts'
 import type { DayUsage } from '../receipts/rate.ts'
 import { hourStartMs } from '../time.ts'
-import { groupInSlices, mapInSlices } from '../../../slices.ts'
+import { groupInSlices, mapInSlices } from '../../../collections/slices.ts'
 import * as store from './meter-store.ts'
 import {
   extendSpans,

@@ -9,7 +9,7 @@ import {
   type ContainerTotals,
   type ProcessorProgress,
 } from '../../observing/index.ts'
-import { forEachInSlices } from '../../../slices.ts'
+import { forEachInSlices } from '../../../collections/slices.ts'
 import type { DatabaseMeter, DatabaseUsage } from './database-usage.ts'
 import { gapMs, type CounterReading } from './sample.ts'
 import { selectDatabases } from './sample-store.ts'

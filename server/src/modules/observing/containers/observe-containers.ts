@@ -4,7 +4,7 @@ import { countRuns } from './count-runs.ts'
 import type { ContainerRow, RunRow } from '../observe-store.ts'
 import { containerKey } from '../../container-key.ts'
 import { parseWorkloadId } from '../../manifest/index.ts'
-import { forEachInSlices } from '../../../slices.ts'
+import { forEachInSlices } from '../../../collections/slices.ts'
 
 /** All containers of versions at one moment, and the runs that changed since they were last recorded. */
 export type ContainersReading = { containers: Map<string, ContainerRow>; runs: RunRow[] }

@@ -1,6 +1,6 @@
 import { mapConcurrently } from '@shoal/runtime'
 import type { App } from '../../../app.ts'
-import { groupInSlices } from '../../../slices.ts'
+import { groupInSlices } from '../../../collections/slices.ts'
 import { selectOrgs, type ContainerRow } from '../observe-store.ts'
 import { FairSlots } from './fair-slots.ts'
 

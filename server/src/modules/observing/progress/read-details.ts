@@ -1,6 +1,6 @@
 import type { Db } from '../../../db/database.ts'
 import { isHasura } from '../../containers.ts'
-import { groupInSlices } from '../../../slices.ts'
+import { groupInSlices } from '../../../collections/slices.ts'
 import {
   selectDetails,
   type ObservedApi,

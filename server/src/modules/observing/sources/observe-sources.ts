@@ -8,7 +8,7 @@ import { silenceOf } from '../progress/silence.ts'
 import { isSdkLine, sourceSentence, lastSourceError } from './source-log.ts'
 import { workloadIdOf } from '../../manifest/index.ts'
 import { isProcessor } from '../../containers.ts'
-import { forEachInSlices } from '../../../slices.ts'
+import { forEachInSlices } from '../../../collections/slices.ts'
 
 const maxConcurrent = 8
 const tailLines = 100

@@ -3,7 +3,7 @@ import { Agent, createServer, request, type IncomingMessage, type ServerResponse
 import { connect, type AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { listen, type Listener } from './listener.ts'
-import { until } from './testing/until.ts'
+import { until } from '../testing/until.ts'
 
 const openListeners: Listener[] = []
 const agents: Agent[] = []

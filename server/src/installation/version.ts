@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 /** Returns the version of Shoal, such as `0.2.0`. */
 export function shoalVersion(): string {
-  const text = readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')
+  const text = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')
   return z.object({ version: z.string() }).parse(JSON.parse(text)).version
 }
 
@@ -15,7 +15,7 @@ const installFolders = /^\/(opt\/shoal|app)(\/|$)/
  * Returns how operators start Shoal's commands: `shoal` where it is installed, the path of `bin/shoal` in an unpacked release, and
  * `npm run -s shoal --` in a clone.
  */
-export function shoalCommand(folder = join(import.meta.dirname, '../..')): string {
+export function shoalCommand(folder = join(import.meta.dirname, '../../..')): string {
   const program = join(folder, 'bin/shoal')
   if (!existsSync(program)) return 'npm run -s shoal --'
   return installFolders.test(folder) ? 'shoal' : program

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { isIPv6, Server as NetServer, type AddressInfo, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { loopbackAddress, openLoopback6, openPort } from './open-port.ts'
 
 export type RequestHandlers = {
   request: (req: IncomingMessage, res: ServerResponse) => void
@@ -48,10 +49,15 @@ type Connection = { responses: Set<ServerResponse>; lastUsedMs: number; isUpgrad
 
 /**
  * Opens a port. With 127.0.0.1 it also opens ::1, unless this machine has no IPv6: `localhost` may resolve to either address, and
- * another program on ::1 could otherwise receive requests for Shoal. Without a host it listens on all addresses. Connections pass through `layer` first.
+ * another program on ::1 could otherwise receive requests for Shoal. Without a host it listens on all addresses. Connections pass through
+ * `layer` first. `inheritedFds` are sockets that systemd has opened: those of these addresses are used instead of new ones.
  * @throws Error with the code EADDRINUSE if another program uses the port, on either address
  */
-export async function listen(port: number, host: string | undefined, layer?: ConnectionLayer): Promise<Listener> {
+export async function listen(
+  port: number,
+  host: string | undefined,
+  { layer, inheritedFds = [] }: { layer?: ConnectionLayer; inheritedFds?: number[] } = {},
+): Promise<Listener> {
   // Idle connections are kept longer than load balancers keep them, so that a balancer never sends a request on a closed one.
   const server = createServer({ keepAliveTimeout: 72_000, requestTimeout: 300_000, maxHeaderSize: 32_768 })
   const connections = new Map<Socket, Connection>()
@@ -85,14 +91,11 @@ export async function listen(port: number, host: string | undefined, layer?: Con
   // An HTTP server that does not listen enforces its timeouts only after this event.
   if (layer) server.emit('listening')
   const netServer = layer ? new NetServer(accept) : server
-  await new Promise<void>((done, failed) => {
-    netServer.once('error', failed)
-    netServer.listen(port, host, done)
-  })
+  await openPort(netServer, { port, host }, inheritedFds)
   const ports: NetServer[] = [netServer]
   const needsLoopback6 = host === loopbackAddress
   if (needsLoopback6) {
-    const loopback6Server = await listenOnLoopback6(portOf(netServer), accept).catch((error: unknown) => {
+    const loopback6Server = await openLoopback6(portOf(netServer), accept, inheritedFds).catch((error: unknown) => {
       netServer.close()
       throw error
     })
@@ -166,26 +169,7 @@ export function localUrl(host: string, port: number): string {
   return `http://${isIPv6(address) ? `[${address}]` : address}:${port}`
 }
 
-const loopbackAddress = '127.0.0.1'
 const portOf = (server: NetServer) => (server.address() as AddressInfo).port
-
-/** Listens on ::1. Returns null if this machine has no IPv6. */
-async function listenOnLoopback6(port: number, onConnection: (socket: Socket) => void): Promise<NetServer | null> {
-  const server = new NetServer(onConnection)
-  try {
-    await new Promise<void>((done, failed) => {
-      server.once('error', failed)
-      server.listen({ port, host: '::1', ipv6Only: true }, done)
-    })
-    return server
-  } catch (error) {
-    const hasNoIpv6 = error instanceof Error && 'code' in error && noIpv6Codes.has(String(error.code))
-    if (hasNoIpv6) return null
-    throw error
-  }
-}
-
-const noIpv6Codes = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT'])
 
 /** Holds requests until there are handlers, so that none fails during a restart. Only health checks get an immediate response. */
 function createStartupQueue(): { request: RequestHandlers['request']; release: (handlers: RequestHandlers) => void } {

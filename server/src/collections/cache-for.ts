@@ -1,4 +1,4 @@
-import type { App } from './app.ts'
+import type { App } from '../app.ts'
 
 /**
  * Returns a function that caches the value of `compute` for `ms` milliseconds. Concurrent callers share one computation. Failures are
