@@ -107,15 +107,13 @@ async function unpackFull(tar, stream, to) {
   parser.on('error', (error) => (failure ??= error))
   parser.on('entry', (entry) => {
     const [, relative] = /^(?:common|full)\/(.*?)\/?$/.exec(entry.path) ?? []
-    if (relative === undefined) return entry.resume()
-    const target = path.join(to, relative)
-    if (entry.type === 'Directory') makeFolder(target)
-    else makeFolder(path.dirname(target))
-    if (entry.type === 'SymbolicLink') fs.symlinkSync(entry.linkpath, target)
-    if (entry.type !== 'File') return entry.resume()
-    const file = fs.openSync(target, 'wx', entry.mode & 0o100 ? 0o755 : 0o644)
-    entry.on('data', (chunk) => fs.writeFileSync(file, chunk))
-    entry.on('end', () => fs.closeSync(file))
+    if (relative !== undefined) {
+      const target = path.join(to, relative)
+      makeFolder(entry.type === 'Directory' ? target : path.dirname(target))
+      if (entry.type === 'SymbolicLink') fs.symlinkSync(entry.linkpath, target)
+      if (entry.type === 'File') writeContent(entry, target)
+    }
+    entry.resume()
   })
   for await (const chunk of stream) {
     parser.write(chunk)
@@ -123,6 +121,12 @@ async function unpackFull(tar, stream, to) {
   }
   parser.end()
   if (failure !== null) throw failure
+}
+
+function writeContent(entry, target) {
+  const file = fs.openSync(target, 'wx', entry.mode & 0o100 ? 0o755 : 0o644)
+  entry.on('data', (chunk) => fs.writeFileSync(file, chunk))
+  entry.on('end', () => fs.closeSync(file))
 }
 
 module.exports = { packDependencies, unpackFull }
