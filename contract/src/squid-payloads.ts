@@ -154,6 +154,7 @@ export const SquidSummary = Squid.pick({
   tags: true,
   status: true,
   lastDeploy: true,
+  createdAt: true,
   deployedAt: true,
   hibernatedAt: true,
 }).extend({

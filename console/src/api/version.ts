@@ -2,6 +2,7 @@ import { isDeploying, isInProgress, type Deployment, type Squid, type SquidSumma
 import { queryOptions, replaceEqualDeep, type QueryClient } from '@tanstack/react-query'
 import type { EndpointName } from './client.ts'
 import { pollWhile } from './poll.ts'
+import type { PageContext } from './prefetch.ts'
 import { callApi, q } from './query.ts'
 import { squidsQuery } from './squids.ts'
 
@@ -31,6 +32,26 @@ export const polledVersionQuery = (params: VersionParams) => ({ ...versionQuery(
 
 /** A version with its manifest and package.json. */
 export const versionFilesQuery = (params: VersionParams) => q('squids.get', { params }, { refetchInterval: 30_000 })
+
+/** The parameters in the URL of the pages of a version. */
+export type VersionPath = { squidName: string; squidSlot: string }
+
+/**
+ * Starts to fetch the version. `startQueries` starts the queries that depend on the version: immediately if the cache has the version
+ * or the row of the version in the list, and again when the response arrives. The second call sends only requests that the first has not sent.
+ */
+export function prefetchVersion(
+  { client, org, params: { squidName, squidSlot } }: PageContext<VersionPath>,
+  startQueries: (squid: Pick<SquidSummary, 'id' | 'tags' | 'status' | 'createdAt'>) => void = () => {},
+): void {
+  const reference = `${squidName}@${squidSlot}`
+  const query = versionQuery({ code: org.code, reference })
+  const rows = client.getQueryData(squidsQuery(org.code).queryKey)
+  const known = client.getQueryData(query.queryKey) ?? rows?.find((row) => row.reference === reference)
+  if (known) startQueries(known)
+  // The page reports a failure.
+  void client.fetchQuery(query).then(startQueries, () => null)
+}
 
 /** Shows a requested deployment on all pages of its version immediately, before the next poll. */
 export function seedDeployment(client: QueryClient, deployment: Deployment): void {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Browser, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openBrowser } from '../../support/browser.ts'
@@ -6,6 +8,7 @@ import { signInAs } from '../../support/people.ts'
 import { deploySimulated } from '../../support/simulated-squid.ts'
 
 const shoal = consoleShoal()
+const manifestFile = join(import.meta.dirname, '../../../console/dist/.vite/manifest.json')
 const code = 'data-ahead-labs'
 const reference = 'lending@v1'
 let browser: Browser
@@ -24,6 +27,14 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close()
 })
+
+/** Returns the file of the build that contains a module of the console. */
+const fileOf = (module: string): string => {
+  const manifest = JSON.parse(readFileSync(manifestFile, 'utf8')) as Record<string, { file: string }>
+  const chunk = manifest[`src/${module}.tsx`]
+  if (!chunk) throw new Error(`The build has no chunk for ${module}`)
+  return chunk.file
+}
 
 const isApi = (request: Request, path: string) => request.url().includes(`/orgs/${code}/${path}`)
 const openList = async () => {
@@ -116,6 +127,63 @@ test('a hovered link to a version of the list loads the data of its page before 
   expect(new URL(page.url()).pathname).toBe('/squids')
   held.resolve()
   await page.unrouteAll({ behavior: 'wait' })
+})
+
+/** Does what hovering over a link to the page does, for pages without such a link. */
+const preload = (path: string) =>
+  page.evaluate(
+    `__TSR_ROUTER__.preloadRoute({ to: ${JSON.stringify(path)}, params: { squidName: 'lending', squidSlot: 'v1' } }), null`,
+  )
+
+test('the charts of a version of the list load before the version responds', async () => {
+  const held = Promise.withResolvers<void>()
+  await openList()
+  await page.getByRole('button', { name: /Status$/ }).waitFor()
+  await page.route(`**/squids/${reference}?files=false`, async (route) => {
+    await held.promise
+    await route.continue()
+  })
+  const requests = ['metrics/ingress/', 'metrics/usage/', 'deployments?'].map((path) =>
+    page.waitForRequest((request) => isApi(request, path) && !request.url().includes('statusGroup')),
+  )
+  await preload('/squids/$squidName/$squidSlot/metrics')
+  await Promise.all(requests)
+  held.resolve()
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
+/** Pages that show parts in other chunks: the path, the module of the page, and those of the parts. */
+const pagesWithParts: [path: string, page: string, ...parts: string[]][] = [
+  ['/settings', 'pages/settings/SettingsPage', 'pages/settings/Members', 'pages/settings/DangerZone'],
+  ['/billing', 'pages/billing/BillingPage', 'pages/billing/MonthCost', 'pages/billing/Calculator'],
+  ['/profile/settings', 'pages/profile/AccountSettingsPage', 'pages/profile/Sessions'],
+  ['/monitoring', 'pages/monitoring/MonitoringPage', 'components/chart/Plot'],
+  ['/squids/$squidName/$squidSlot', 'pages/version/general/GeneralTab', 'pages/version/ProcessorsTable'],
+  ['/squids/$squidName/$squidSlot/metrics', 'pages/metrics/MetricsTab', 'components/chart/Plot'],
+]
+
+test.each(pagesWithParts)('%s loads the code of its parts at the same time as its own', async (path, ...modules) => {
+  const [ownFile = '', ...partFiles] = modules.map(fileOf)
+  const held = Promise.withResolvers<void>()
+  await openList()
+  await page.getByRole('button', { name: /Status$/ }).waitFor()
+  await page.route(`**/${ownFile}`, async (route) => {
+    await held.promise
+    await route.continue()
+  })
+  const requested = [ownFile, ...partFiles].map((file) => page.waitForRequest(`**/${file}`))
+  await preload(path)
+  await Promise.all(requested)
+  held.resolve()
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
+test('charts at the top of a page are drawn without waiting for the observer of their visibility', async () => {
+  const other = await page.context().newPage()
+  await other.addInitScript('IntersectionObserver = class { observe() {} unobserve() {} disconnect() {} }')
+  await other.goto(`/squids/lending/v1/metrics?organization=${code}`)
+  await other.locator('main canvas').first().waitFor()
+  await other.close()
 })
 
 test('the API does not send an unchanged version again, and polls do not request its manifest', async () => {

@@ -49,7 +49,10 @@ const rpcToken = createRoute({
 const rpcChain = createRoute({
   getParentRoute: () => app,
   path: '/rpc/chains/$id',
-  ...page(() => import('../../pages/rpc/ChainPage.tsx')),
+  ...page(
+    () => import('../../pages/rpc/ChainPage.tsx'),
+    () => import('../../pages/rpc/RequestsChart.tsx'),
+  ),
 })
 
 const portal = createRoute({
@@ -75,7 +78,11 @@ const settings = createRoute({
   getParentRoute: () => app,
   path: '/settings',
   validateSearch: search.settings,
-  ...page(() => import('../../pages/settings/SettingsPage.tsx')),
+  ...page(
+    () => import('../../pages/settings/SettingsPage.tsx'),
+    () => import('../../pages/settings/Members.tsx'),
+    () => import('../../pages/settings/DangerZone.tsx'),
+  ),
 })
 
 const statusPage = createRoute({
@@ -93,7 +100,11 @@ const domains = createRoute({
 const billing = createRoute({
   getParentRoute: () => app,
   path: '/billing',
-  ...page(() => import('../../pages/billing/BillingPage.tsx')),
+  ...page(
+    () => import('../../pages/billing/BillingPage.tsx'),
+    () => import('../../pages/billing/MonthCost.tsx'),
+    () => import('../../pages/billing/Calculator.tsx'),
+  ),
 })
 const billingUsage = createRoute({
   getParentRoute: () => app,
@@ -121,7 +132,10 @@ const profile = createRoute({
   getParentRoute: () => app,
   path: '/profile/settings',
   staticData: { isOpenToUnverified: true },
-  ...page(() => import('../../pages/profile/AccountSettingsPage.tsx')),
+  ...page(
+    () => import('../../pages/profile/AccountSettingsPage.tsx'),
+    () => import('../../pages/profile/Sessions.tsx'),
+  ),
 })
 const preview = createRoute({
   getParentRoute: () => app,

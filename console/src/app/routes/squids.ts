@@ -4,6 +4,8 @@ import { app } from './root.ts'
 import { lazyPage } from '../missing-code.ts'
 import { page } from '../page.ts'
 
+const loadPlot = () => import('../../components/chart/Plot.tsx')
+
 const squids = createRoute({
   getParentRoute: () => app,
   path: '/squids',
@@ -27,7 +29,10 @@ const versionTabs = [
   createRoute({
     getParentRoute: () => version,
     path: '/',
-    ...page(() => import('../../pages/version/general/GeneralTab.tsx')),
+    ...page(
+      () => import('../../pages/version/general/GeneralTab.tsx'),
+      () => import('../../pages/version/ProcessorsTable.tsx'),
+    ),
   }),
   createRoute({
     getParentRoute: () => version,
@@ -49,7 +54,7 @@ const versionTabs = [
     getParentRoute: () => version,
     path: '/metrics',
     validateSearch: search.metrics,
-    ...page(() => import('../../pages/metrics/MetricsTab.tsx')),
+    ...page(() => import('../../pages/metrics/MetricsTab.tsx'), loadPlot),
   }),
   createRoute({
     getParentRoute: () => version,
@@ -103,7 +108,7 @@ const monitoring = createRoute({
   getParentRoute: () => app,
   path: '/monitoring',
   validateSearch: search.monitoring,
-  ...page(() => import('../../pages/monitoring/MonitoringPage.tsx')),
+  ...page(() => import('../../pages/monitoring/MonitoringPage.tsx'), loadPlot),
 })
 
 // The spec does not define the alerts pages.

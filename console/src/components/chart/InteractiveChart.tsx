@@ -1,4 +1,14 @@
-import { Suspense, useEffect, useId, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from 'react'
+import {
+  Suspense,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type RefObject,
+} from 'react'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { ChartMarks, type ChartFrame } from './ChartMarks.tsx'
 import { accessibleValueAt, ChartPointer, type ChartCursor } from './ChartPointer.tsx'
@@ -83,6 +93,11 @@ const marginPx = 200
 function useHasBeenVisible<E extends Element>(): { ref: RefObject<E | null>; hasBeenVisible: boolean } {
   const ref = useRef<E>(null)
   const [hasBeenVisible, setHasBeenVisible] = useState(false)
+  // Draws charts at the top of the page with its first frame. The observer reports only after that frame.
+  useLayoutEffect(() => {
+    const box = ref.current?.getBoundingClientRect()
+    if (box && box.top < innerHeight + marginPx && box.bottom > -marginPx) setHasBeenVisible(true)
+  }, [])
   useEffect(() => {
     if (!ref.current || hasBeenVisible) return undefined
     const observer = new IntersectionObserver(

@@ -5,7 +5,7 @@ import { ZoomOut } from 'lucide-react'
 import { useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
-import { versionQuery } from '../../api/version.ts'
+import { prefetchVersion, versionQuery, type VersionPath } from '../../api/version.ts'
 import { prefetchPlot } from '../../components/chart/InteractiveChart.tsx'
 import { useSetSearch } from '../../components/data-table/url-state.ts'
 import { deploymentMarks } from '../../components/deployment-marks.ts'
@@ -25,25 +25,21 @@ const route = getRouteApi('/app/squids/$squidName/$squidSlot/metrics')
 
 const rangeOf = ({ range, from, to }: RangeSearch): RangeSearch => ({ range, from, to })
 
-export const prefetch: Prefetch<{ squidName: string; squidSlot: string }> = ({
-  client,
-  org: { code },
-  params,
-  search,
-}) => {
-  const version = versionQuery({ code, reference: `${params.squidName}@${params.squidSlot}` })
-  const start = ({ id, createdAt, status }: Squid) => {
+export const prefetch: Prefetch<VersionPath> = (context) => {
+  const { client, org, search } = context
+  prefetchPlot()
+  prefetchVersion(context, ({ id, createdAt, status }) => {
     if (isHibernated({ status })) return
-    const metricsQuery = { code, squidId: String(id), search: rangeOf(search), createdAtMs: Date.parse(createdAt) }
+    const metricsQuery = {
+      code: org.code,
+      squidId: String(id),
+      search: rangeOf(search),
+      createdAtMs: Date.parse(createdAt),
+    }
     void client.prefetchQuery(ingressQuery(metricsQuery))
     void client.prefetchQuery(usageQuery(metricsQuery))
     void client.prefetchQuery(deploymentsQuery(metricsQuery))
-  }
-  const known = client.getQueryData(version.queryKey)
-  if (known) start(known)
-  prefetchPlot()
-  // The page reports a failure.
-  void client.fetchQuery(version).then(start, () => null)
+  })
 }
 
 /** Traffic, latency, CPU and memory of one version over time (spec 2.9, Metrics). */

@@ -4,6 +4,7 @@ import { useEffect } from 'react'
 import { hasStatus } from '../../api/error-text.ts'
 import { failedFirstDeploymentOf, useLatestDeployments } from '../../api/failed-first-deployments.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
+import { prefetchVersion, type VersionPath } from '../../api/version.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { useCurrentTab } from '../../components/NavTabs.tsx'
 import { PageHeader } from '../../components/PageHeader.tsx'
@@ -16,7 +17,7 @@ import { VersionTabs } from './VersionTabs.tsx'
 import { FailedDeployNotice } from './deployments/FailedDeployNotice.tsx'
 import { FailedFirstDeployment } from './deployments/FailedFirstDeployment.tsx'
 import { versionTabs } from './tabs.ts'
-import { prefetchVersion, useVersionParams, useVersionQuery, type VersionPath } from './use-version.ts'
+import { useVersionParams, useVersionQuery } from './use-version.ts'
 
 export const prefetch: Prefetch<VersionPath> = (context) => prefetchVersion(context)
 

@@ -1,9 +1,10 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { deploymentsQuery } from '../../../api/deployments.ts'
 import type { Prefetch } from '../../../api/prefetch.ts'
+import { prefetchVersion, type VersionPath } from '../../../api/version.ts'
 import { QueryTable } from '../../../components/data-table/QueryTable.tsx'
 import { useDeploymentActions } from '../../../components/squid/deployment-actions.tsx'
-import { prefetchVersion, useVersion, useVersionParams, type VersionPath } from '../use-version.ts'
+import { useVersion, useVersionParams } from '../use-version.ts'
 import { deploymentColumns } from './deployment-columns.tsx'
 
 export const prefetch: Prefetch<VersionPath> = (context) =>

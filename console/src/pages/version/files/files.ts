@@ -1,8 +1,8 @@
 import type { Squid } from '@shoal/contract'
 import { useQuery, type UseQueryResult } from '@tanstack/react-query'
 import type { Prefetch } from '../../../api/prefetch.ts'
-import { versionFilesQuery } from '../../../api/version.ts'
-import { useVersionParams, type VersionPath } from '../use-version.ts'
+import { versionFilesQuery, type VersionPath } from '../../../api/version.ts'
+import { useVersionParams } from '../use-version.ts'
 
 /** The version with its manifest and package.json. */
 export const useVersionFiles = (): UseQueryResult<Squid> => useQuery(versionFilesQuery(useVersionParams()))

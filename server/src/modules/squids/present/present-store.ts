@@ -23,6 +23,7 @@ export type SummaryRow = {
   processors: string[]
   isDedicated: boolean
   lastDeploy: SquidRow['lastDeploy']
+  createdAtMs: number
   deployedAtMs: number | null
   hibernatedAtMs: number | null
 }
@@ -35,7 +36,6 @@ export type PresentedRow = SummaryRow & {
   packageJson: Record<string, unknown>
   secretNames: string[]
   secretsReadAtMs: number | null
-  createdAtMs: number
 }
 
 /** SQL for epoch milliseconds as an integer. Uses `date_part`, because `extract` computes with numerics, which is slow. */
@@ -45,11 +45,11 @@ const summaryColumns = sql.raw(`s.id, s.org_id as "orgId", s.name, s.slot, s.ima
   s.api_replicas as "apiReplicas", s.api_profile as "apiProfile", s.processor_profile as "processorProfile",
   s.hasura_replicas as "hasuraReplicas", s.hasura_profile as "hasuraProfile",
   s.processors, s.is_dedicated as "isDedicated", s.last_deploy as "lastDeploy",
-  ${epochMs('s.deployed_at')} as "deployedAtMs", ${epochMs('s.hibernated_at')} as "hibernatedAtMs"`)
+  ${epochMs('s.created_at')} as "createdAtMs", ${epochMs('s.deployed_at')} as "deployedAtMs", ${epochMs('s.hibernated_at')} as "hibernatedAtMs"`)
 
 const rowColumns = sql`${summaryColumns}, ${sql.raw(`s.description, s.manifest_raw as "manifestRaw",
   s.manifest_current as "manifestCurrent", s.package_json as "packageJson", s.secret_names as "secretNames",
-  ${epochMs('s.secrets_read_at')} as "secretsReadAtMs", ${epochMs('s.created_at')} as "createdAtMs"`)}`
+  ${epochMs('s.secrets_read_at')} as "secretsReadAtMs"`)}`
 
 /** Returns the version with this id; null if there is none. */
 export async function selectPresented(db: Db, squidId: number): Promise<PresentedRow | null> {

@@ -52,7 +52,6 @@ export function presentSquid(config: Config, facts: SquidFacts, nowMs: number): 
     alerts: alertsOf({ squid, subject: alertFactsOf(facts), secrets, nowMs }),
     organization: { id: org.id, name: org.name, code: org.code },
     links: { cloudUrl: consoleUrl(config, urlParts), dockerImageUrl: null },
-    createdAt: isoTime(squid.createdAtMs),
   }
 }
 
@@ -76,6 +75,7 @@ export function presentSummary(config: Config, facts: SummaryFacts, nowMs: numbe
         : {}),
     },
     lastDeploy: squid.lastDeploy,
+    createdAt: isoTime(squid.createdAtMs),
     deployedAt: timeOrNull(squid.deployedAtMs),
     hibernatedAt: timeOrNull(squid.hibernatedAtMs),
   }
