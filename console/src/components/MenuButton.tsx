@@ -1,10 +1,8 @@
 import { useRef, useState, type ReactElement, type ReactNode, type RefObject } from 'react'
 import type { MenuProps } from '../ui/Menu.tsx'
 import { lazyPart, LazyBoundary } from '../lib/lazy.tsx'
-import { prefetch } from '../ui/prefetch.ts'
 
-const loadMenu = () => import('../ui/Menu.tsx')
-const Menu = lazyPart(loadMenu)
+const Menu = lazyPart(() => import('../ui/Menu.tsx'))
 
 /** The props that the button which opens the menu must have. */
 export type TriggerProps = {
@@ -28,14 +26,14 @@ type Props = Pick<MenuProps, 'label' | 'groups' | 'placement'> & {
 export function MenuButton({ renderTrigger, ...menu }: Props) {
   const ref = useRef<HTMLButtonElement>(null)
   const [isOpen, setIsOpen] = useState(false)
-  const load = () => prefetch(loadMenu)
+  const load = () => void Menu.preload()
   return (
     <>
       {renderTrigger({
         ref,
         'aria-haspopup': 'menu',
         'aria-expanded': isOpen,
-        onClick: () => void loadMenu().then(() => setIsOpen(true)),
+        onClick: () => void Menu.load().then(() => setIsOpen(true)),
         onPointerEnter: load,
         onFocus: load,
       })}

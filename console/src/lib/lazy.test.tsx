@@ -21,6 +21,16 @@ test('a part whose code has been preloaded renders at once', async () => {
   expect(show(Part)).toBe('content')
 })
 
+test('loading a part reports a failure, unlike preloading it', async () => {
+  let failures = 1
+  const Part = makePart(() =>
+    failures-- > 0 ? Promise.reject(new Error('no network')) : Promise.resolve({ default: () => 'content' }),
+  )
+  await expect(Part.load()).rejects.toThrow('no network')
+  await Part.load()
+  expect(show(Part)).toBe('content')
+})
+
 test('after a failed preload, the code is loaded again', async () => {
   let failures = 1
   const Part = makePart(() =>

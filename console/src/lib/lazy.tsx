@@ -14,13 +14,13 @@ const failedMs = 1000
 
 /**
  * Like `lazy` of React, but loads the code again when the part is rendered after a failure, which `lazy` never does. `preload` loads the
- * code before the part is rendered. A part whose code has loaded renders without a placeholder, which React would show for at least
- * 300 ms.
+ * code before the part is rendered; `load` does the same, and fails if the code cannot be loaded. A part whose code has loaded renders
+ * without a placeholder, which React would show for at least 300 ms.
  */
 // oxlint-disable-next-line typescript/no-explicit-any -- the constraint of React's own `lazy`
 export function lazyPart<C extends ComponentType<any>>(
   load: () => Promise<{ default: C }>,
-): C & { preload: () => Promise<void> } {
+): C & { preload: () => Promise<void>; load: () => Promise<void> } {
   const loadPart = async () => {
     const module = await load()
     loaded = module.default
@@ -42,7 +42,7 @@ export function lazyPart<C extends ComponentType<any>>(
   }
   // If the code cannot be loaded, rendering the part loads it again.
   const preload = () => loadPart().then(noop, noop)
-  return Object.assign(LazyPart as unknown as C, { preload })
+  return Object.assign(LazyPart as unknown as C, { preload, load: () => loadPart().then(noop) })
 }
 
 const noop = () => {}

@@ -4,11 +4,9 @@ import { useOrg } from '../../api/active-org.ts'
 import { useBellAlerts } from '../../api/alerts.ts'
 import { cx } from '../../ui/classes.ts'
 import { IconButton } from '../../ui/IconButton.tsx'
-import { prefetch } from '../../ui/prefetch.ts'
 import { lazyPart, LazyBoundary } from '../../lib/lazy.tsx'
 
-const loadPopover = () => import('./AlertsPopover.tsx')
-const AlertsPopover = lazyPart(loadPopover)
+const AlertsPopover = lazyPart(() => import('./AlertsPopover.tsx'))
 
 const maxCount = 99
 
@@ -21,7 +19,7 @@ export function AlertsBell() {
   const unmuted = alerts?.filter(({ isMuted }) => !isMuted) ?? []
   const count = unmuted.length
   const isCritical = unmuted[0]?.severity === 'CRITICAL'
-  const load = () => prefetch(loadPopover)
+  const load = () => void AlertsPopover.preload()
   if (!hasOrg) return null
   return (
     <>
@@ -48,7 +46,7 @@ export function AlertsBell() {
         aria-expanded={isOpen}
         onPointerEnter={load}
         onFocus={load}
-        onClick={() => void loadPopover().then(() => setIsOpen(true))}
+        onClick={() => void AlertsPopover.load().then(() => setIsOpen(true))}
       />
       <LazyBoundary what="The list of alerts" onFailed={() => setIsOpen(false)}>
         {isOpen && <AlertsPopover alerts={alerts} triggerRef={ref} onClose={() => setIsOpen(false)} />}

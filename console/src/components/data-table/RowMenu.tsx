@@ -1,14 +1,13 @@
 import { useRef, useState, type RefObject } from 'react'
 import { groupsOf, type Action } from '../../ui/action.ts'
-import { prefetch } from '../../ui/prefetch.ts'
 import { lazyPart, LazyBoundary } from '../../lib/lazy.tsx'
+import { createStore, type Store } from '../../lib/store.ts'
 
-const loadMenu = () => import('../../ui/Menu.tsx')
-const Menu = lazyPart(loadMenu)
+const Menu = lazyPart(() => import('../../ui/Menu.tsx'))
 
 type MenuState<T> = {
-  /** The row whose menu is open; null if none is. */
-  row: T | null
+  /** The row whose menu is open; null if none is. A store, so that the table does not render again when a menu opens. */
+  row: Store<T | null>
   trigger: RefObject<HTMLElement | null>
   /** Preloads the menu's code. */
   prepare: () => void
@@ -19,21 +18,21 @@ type MenuState<T> = {
 /** Tracks the row whose menu is open, and the button of that menu. */
 export function useRowMenu<T>(): MenuState<T> {
   const trigger = useRef<HTMLElement>(null)
-  const [row, setRow] = useState<T | null>(null)
+  const [row] = useState(() => createStore<T | null>(null))
   const open = async (nextRow: T, button: HTMLElement) => {
-    await loadMenu()
+    await Menu.load()
     trigger.current = button
     button.setAttribute('aria-expanded', 'true')
-    setRow(nextRow)
+    row.set(nextRow)
   }
   const close = () => {
     trigger.current?.removeAttribute('aria-expanded')
-    setRow(null)
+    row.set(null)
   }
   return {
     row,
     trigger,
-    prepare: () => prefetch(loadMenu),
+    prepare: () => void Menu.preload(),
     open: (nextRow, button) => void open(nextRow, button),
     close,
   }
@@ -43,12 +42,13 @@ type Props<T> = { menu: MenuState<T>; actions: (row: T) => readonly Action[]; na
 
 /** The menu that all rows of a table share. */
 export function RowMenu<T>({ menu, actions, nameOf }: Props<T>) {
-  if (menu.row === null) return null
+  const row = menu.row.use()
+  if (row === null) return null
   return (
     <LazyBoundary what="The menu" onFailed={menu.close}>
       <Menu
-        label={`Actions for ${nameOf(menu.row)}`}
-        groups={groupsOf(actions(menu.row))}
+        label={`Actions for ${nameOf(row)}`}
+        groups={groupsOf(actions(row))}
         triggerRef={menu.trigger}
         isOpen
         onOpenChange={(isOpen) => !isOpen && menu.close()}
