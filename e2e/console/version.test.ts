@@ -123,6 +123,7 @@ test('details and processors show the observed state and update', async () => {
   await open('erc20-transfers@v1', '/details')
   await page.locator('section').filter({ hasText: 'API' }).getByText('Available', { exact: true }).waitFor()
   await waitForText(page, 'Collocated: shares CPU and memory with other squids')
+  await page.locator('section').filter({ hasText: 'Postgres' }).getByText('Collocated', { exact: true }).waitFor()
   await tab('Processors').click()
   await row('eth').getByText('Synced').waitFor()
   await row('eth').getByText('100.00%').waitFor()

@@ -113,6 +113,27 @@ test('on a phone, the message of a log line is below its time, level and contain
   await expect.poll(async () => (await boxOf(line)).height).toBeGreaterThan(22)
 })
 
+/** Code that returns the smallest distance in pixels between the text of a cell and the edges of its row. It runs in the browser. */
+const minDistance = `Math.min(...[...document.querySelectorAll('main tbody td')].filter(({ textContent, offsetWidth }) => textContent && offsetWidth > 0).flatMap((cell) => {
+  const text = document.createRange()
+  text.selectNodeContents(cell)
+  const [inner, outer] = [text.getBoundingClientRect(), cell.parentElement.getBoundingClientRect()]
+  return [inner.top - outer.top, outer.bottom - inner.bottom]
+}))`
+
+test('on a phone, wrapped roles of members and types of costs do not touch the edges of their rows', async () => {
+  await deployer.api.orgs.inviteMember({ params: { code }, body: { email: 'dev@phones.dev', roleType: 'developer' } })
+  await setWidth(390)
+  for (const [path, shows] of [
+    ['/settings', 'Invited'],
+    ['/billing/usage', 'Postgres SSD storage (GB per hour)'],
+  ] as const) {
+    await open(path)
+    await page.getByText(shows, { exact: true }).waitFor()
+    await expect.poll(() => page.evaluate<number>(minDistance), { message: path }).toBeGreaterThanOrEqual(6)
+  }
+})
+
 test('on a phone, the action of an alert is below its text', async () => {
   await setWidth(390)
   await open('/settings')

@@ -8,9 +8,9 @@ type StepHandlers = { onPrev: () => void; onNext: () => void; onSkip: () => void
 /** Shows a popover next to the target of the step with this index. Returns a function that removes the popover. */
 export function showStep(index: number, { onPrev, onNext, onSkip }: StepHandlers): () => void {
   const tour = driver({
-    steps: shownSteps.map(({ target, title, text, side = 'bottom' as const }) => ({
+    steps: shownSteps.map(({ target, title, text, side = 'bottom' as const, align = 'center' as const }) => ({
       element: target,
-      popover: { title, description: text, side, align: 'center' },
+      popover: { title, description: text, side, align },
     })),
     popoverClass: 'tour',
     animate: false,

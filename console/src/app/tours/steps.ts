@@ -10,6 +10,8 @@ type ShownStep = {
   text: string
   /** The side of the target on which the popover is; by default below. */
   side?: 'right'
+  /** The edge of the target with which the popover is aligned; by default its centre. Targets at an edge of the window need it. */
+  align?: 'start' | 'end'
 }
 
 /** The steps with a popover. */
@@ -19,18 +21,21 @@ export const shownSteps: readonly ShownStep[] = [
     target: '[data-tour=account]',
     title: 'Account settings',
     text: 'Your name, email, password and sessions are in this menu.',
+    align: 'end',
   },
   {
     name: 'api_key',
     target: '[data-tour=account]',
     title: 'API tokens',
     text: 'The command-line tool signs in with an API token. Create one here, under API tokens.',
+    align: 'end',
   },
   {
     name: 'org_menu',
     target: '[data-tour=organization]',
     title: 'Workspaces',
     text: 'A workspace is your playground or an organization. The playground is yours alone, with one free squid; an organization is shared with your team and made for production. Switch between them here.',
+    align: 'start',
   },
   {
     name: 'org_settings',

@@ -1,11 +1,11 @@
 import type { AlertDelivery } from '@shoal/contract'
 import type { Column } from '../../components/data-table/columns.ts'
 import { numberColumn, textColumn, timeColumn } from '../../components/data-table/named-columns.tsx'
-import { RelativeTime } from '../../components/RelativeTime.tsx'
 import { StatusDot } from '../../components/StatusDot.tsx'
-import { formatInteger, emptyValue } from '../../lib/format.ts'
+import { emptyValue, formatDateTime, formatInteger } from '../../lib/format.ts'
+import { useTicking } from '../../lib/ticker.ts'
 import { AlertSubject } from './AlertSubject.tsx'
-import { responseText, deliveryAppearance, messageLabels } from './delivery-labels.ts'
+import { deliveryAppearance, messageLabels, nextAttemptText, responseText } from './delivery-labels.ts'
 
 /** The columns of the list of deliveries. */
 export const deliveryColumns: Column<AlertDelivery>[] = [
@@ -61,7 +61,7 @@ export const deliveryColumns: Column<AlertDelivery>[] = [
         <p className="break-words text-ink-2">{responseText(delivery) || emptyValue}</p>
         {delivery.nextTryAt && delivery.tries > 0 && (
           <p className="text-ink-3">
-            Next attempt <RelativeTime at={delivery.nextTryAt} />
+            <NextAttempt at={delivery.nextTryAt} />
           </p>
         )}
       </div>
@@ -74,3 +74,12 @@ export const deliveryColumns: Column<AlertDelivery>[] = [
     hideBelow: 'md',
   }),
 ]
+
+function NextAttempt({ at }: { at: string }) {
+  const text = useTicking((nowMs) => nextAttemptText(at, nowMs))
+  return (
+    <time dateTime={at} data-tip={formatDateTime(at)} className="tabular">
+      {text}
+    </time>
+  )
+}

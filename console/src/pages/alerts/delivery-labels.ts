@@ -1,4 +1,5 @@
 import type { AlertDelivery } from '@shoal/contract'
+import { formatRelative } from '../../lib/format.ts'
 import type { Tone } from '../../ui/tones.ts'
 
 /** Tone and label of each delivery status. */
@@ -19,3 +20,7 @@ export const messageLabels: Record<AlertDelivery['what'], string> = {
 export function responseText({ httpStatus, error }: Pick<AlertDelivery, 'httpStatus' | 'error'>): string {
   return error ?? (httpStatus === null ? '' : `HTTP ${httpStatus}`)
 }
+
+/** When the next attempt is. An attempt that is due waits for the next round of the sender, so its time may have passed. */
+export const nextAttemptText = (at: string, nowMs: number): string =>
+  Date.parse(at) <= nowMs ? 'Next attempt soon' : `Next attempt ${formatRelative(at, nowMs)}`

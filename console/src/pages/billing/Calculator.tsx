@@ -56,8 +56,8 @@ function CostForm({ prices }: { prices: Prices }) {
     <>
       <div className="flex max-w-140 flex-col gap-2.5">
         {offeredPrograms.map((resource) => (
-          <div key={resource} className="grid grid-cols-[90px_minmax(0,1fr)_80px] items-center gap-3">
-            <span aria-hidden className="text-ink-2">
+          <div key={resource} className={rowClass}>
+            <span aria-hidden className={labelClass}>
               {resourceNames[resource]}
             </span>
             <LazySelect
@@ -76,8 +76,8 @@ function CostForm({ prices }: { prices: Prices }) {
             />
           </div>
         ))}
-        <div className="grid grid-cols-[90px_minmax(0,1fr)_80px] items-center gap-3">
-          <span aria-hidden className="text-ink-2">
+        <div className={rowClass}>
+          <span aria-hidden className={labelClass}>
             Collocated
           </span>
           <span id={collocatedHint} className="text-sm text-ink-2">
@@ -117,6 +117,11 @@ function CostForm({ prices }: { prices: Prices }) {
     </>
   )
 }
+
+/** On phones, the label is above the other two columns. */
+const rowClass =
+  'grid grid-cols-[minmax(0,1fr)_80px] items-center gap-x-3 gap-y-1.5 xs:grid-cols-[90px_minmax(0,1fr)_80px]'
+const labelClass = 'text-ink-2 max-xs:col-span-2'
 
 const parseAmount = (text: string): number => Math.max(0, Number(text.replace(',', '.')) || 0)
 

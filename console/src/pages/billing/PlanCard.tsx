@@ -20,11 +20,11 @@ export function PlanCard({ org }: { org: Org }) {
               : `${planLabels[org.status]}. Add a card to deploy squids; you pay by the hour for what you run.`}
           </p>
         </div>
-        <a href="#calculator" className={buttonClass('ghost')}>
+        <a href="#calculator" className={buttonClass()}>
           Cost calculator
         </a>
         {supportEmail() && (
-          <a href={`mailto:${supportEmail()}?subject=Demo`} className={buttonClass('ghost')}>
+          <a href={`mailto:${supportEmail()}?subject=Demo`} className={buttonClass()}>
             Book a demo
           </a>
         )}

@@ -25,7 +25,7 @@ const typeColumn: Column<ReceiptItem> = {
 /** The type in the view that merges squids: long types wrap. In the view by squid they do not, because all rows need the same height. */
 const wrappedTypeColumn: Column<ReceiptItem> = {
   ...typeColumn,
-  cell: ({ type }) => <span className="block py-1 whitespace-normal">{billableLabel(type)}</span>,
+  cell: ({ type }) => <span className="block py-2 whitespace-normal">{billableLabel(type)}</span>,
 }
 
 /** The unit of the amounts of a resource; hours by default. The rate is the price of one unit. */

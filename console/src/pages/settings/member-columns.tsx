@@ -31,7 +31,7 @@ export const memberColumns = (ownEmail: string | null): Column<Role>[] => [
     width: '170px',
     narrowWidth: '140px',
     cell: ({ type, status }) => (
-      <span className="flex flex-wrap items-center gap-x-2">
+      <span className="flex flex-wrap items-center gap-x-2 py-2">
         {roleLabels[type]}
         {status === 'invited' && <Badge tone="info">Invited</Badge>}
       </span>

@@ -4,6 +4,7 @@ import { Alert } from '../../../ui/Alert.tsx'
 import { buttonClass } from '../../../ui/Button.tsx'
 import { Card, KeyValue } from '../../../ui/Card.tsx'
 import { DiskUsage } from '../DiskUsage.tsx'
+import { profileLabel } from '../profile-label.ts'
 import { useVersion } from '../use-version.ts'
 import { ConnectionPanel } from './ConnectionPanel.tsx'
 import { databaseAccess } from './database-access.ts'
@@ -27,7 +28,7 @@ export default function DatabaseTab() {
             rows={[
               { label: 'Size', value: <DiskUsage disk={postgres.disk} /> },
               { label: 'Postgres', value: postgres.version },
-              { label: 'Profile', value: postgres.profile },
+              { label: 'Profile', value: profileLabel(postgres.profile) },
             ]}
           />
         </Card>

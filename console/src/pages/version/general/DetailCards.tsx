@@ -4,6 +4,7 @@ import { StatusDot } from '../../../components/StatusDot.tsx'
 import { Card, KeyValue } from '../../../ui/Card.tsx'
 import type { Tone } from '../../../ui/tones.ts'
 import { DiskUsage } from '../DiskUsage.tsx'
+import { profileLabel } from '../profile-label.ts'
 import { UrlList } from './UrlList.tsx'
 
 const statusAppearance: Record<DatabaseStatus, { label: string; tone: Tone }> = {
@@ -30,7 +31,7 @@ export function PostgresCard({ postgres }: { postgres: NonNullable<Squid['addons
           },
           { label: 'Size', value: <DiskUsage disk={postgres.disk} /> },
           { label: 'Version', value: postgres.version },
-          { label: 'Profile', value: postgres.profile },
+          { label: 'Profile', value: profileLabel(postgres.profile) },
         ]}
       />
     </Card>
@@ -59,7 +60,7 @@ export function ApiCard({ api }: { api: NonNullable<Squid['api']> }) {
             value: <Availability status={api.status} reason={api.reason} />,
           },
           { label: 'Replicas', value: <span className="tabular">{api.replicas}</span> },
-          { label: 'Profile', value: api.profile },
+          { label: 'Profile', value: profileLabel(api.profile) },
         ]}
       />
     </Card>
@@ -80,7 +81,7 @@ export const HasuraCard = ({
         { label: 'Status', value: <Availability status={status} reason={reason} /> },
         { label: 'URLs', value: <UrlList urls={urls} /> },
         { label: 'Replicas', value: <span className="tabular">{replicas}</span> },
-        { label: 'Profile', value: profile },
+        { label: 'Profile', value: profileLabel(profile) },
       ]}
     />
   </Card>

@@ -27,7 +27,10 @@ export default function DetailsTab() {
               label: 'Hosting',
               value: scale.isDedicated ? 'Dedicated resources' : 'Collocated: shares CPU and memory with other squids',
             },
-            { label: 'Processors', value: `${processors.length}, profile ${scale.processorProfile}` },
+            {
+              label: 'Processors',
+              value: scale.isDedicated ? `${processors.length}, profile ${scale.processorProfile}` : processors.length,
+            },
           ]}
         />
       </Card>
