@@ -114,12 +114,17 @@ test('on a phone, the message of a log line is below its time, level and contain
 })
 
 /** Code that returns the smallest distance in pixels between the text of a cell and the edges of its row. It runs in the browser. */
-const minDistance = `Math.min(...[...document.querySelectorAll('main tbody td')].filter(({ textContent, offsetWidth }) => textContent && offsetWidth > 0).flatMap((cell) => {
-  const text = document.createRange()
-  text.selectNodeContents(cell)
-  const [inner, outer] = [text.getBoundingClientRect(), cell.parentElement.getBoundingClientRect()]
-  return [inner.top - outer.top, outer.bottom - inner.bottom]
-}))`
+const minDistance = `(() => {
+  const distances = []
+  const texts = document.createTreeWalker(document.querySelector('main tbody'), NodeFilter.SHOW_TEXT)
+  while (texts.nextNode()) {
+    const range = document.createRange()
+    range.selectNode(texts.currentNode)
+    const [text, row] = [range, texts.currentNode.parentElement.closest('tr')].map((part) => part.getBoundingClientRect())
+    if (text.height > 0) distances.push(text.top - row.top, row.bottom - text.bottom)
+  }
+  return Math.min(...distances)
+})()`
 
 test('on a phone, wrapped roles of members and types of costs do not touch the edges of their rows', async () => {
   await deployer.api.orgs.inviteMember({ params: { code }, body: { email: 'dev@phones.dev', roleType: 'developer' } })
