@@ -283,10 +283,10 @@ test('the user can step through the tour in both directions and skip it; small s
   const clickButton = (name: string) => popover.getByRole('button', { name }).click()
   const savedStep = () => newcomer.evaluate<string>("localStorage.getItem('onboardingGuide')")
   const distanceToEdge = () =>
-    popover.evaluate((element) => {
-      const { left, right } = element.getBoundingClientRect()
+    newcomer.evaluate<number>(`(() => {
+      const { left, right } = document.querySelector('.driver-popover').getBoundingClientRect()
       return Math.min(left, innerWidth - right)
-    })
+    })()`)
   await newcomer.goto('/squids')
   await waitForTitle('Account settings')
   expect(await distanceToEdge()).toBeGreaterThanOrEqual(4)
