@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
-import { requestHeaders, schemeOf } from './headers.ts'
+import { requestHeaders, responseHeaders, schemeOf } from './headers.ts'
 
 const forwardedHeader = (remoteAddress: string) => {
   const headers = { 'x-forwarded-for': '203.0.113.7', 'x-forwarded-proto': 'https', host: 'squids.example.com' }
@@ -27,4 +27,16 @@ test.each([
 ])('the scheme of a request from $remoteAddress is $scheme', ({ isProxyTrusted, scheme, ...socket }) => {
   const request = { headers: { 'x-forwarded-proto': 'https' }, socket }
   expect(schemeOf(request as unknown as IncomingMessage, isProxyTrusted)).toBe(scheme)
+})
+
+test('a squid cannot instruct the proxy of the operator to send its files or other locations', () => {
+  const received = {
+    'x-accel-redirect': '/internal/',
+    'x-accel-buffering': 'no',
+    'x-sendfile': '/etc/passwd',
+    'x-lighttpd-send-file': '/etc/passwd',
+    'x-reproxy-url': 'http://169.254.169.254/',
+    'content-type': 'text/plain',
+  }
+  expect(responseHeaders(received, false)).toEqual(['x-accel-buffering', 'no', 'content-type', 'text/plain'])
 })

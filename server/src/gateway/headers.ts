@@ -74,7 +74,22 @@ const originWideHeaders = new Set([
   'expect-ct',
 ])
 
-/** Returns the headers for the caller: the squid's, in lower case, without hop-by-hop and origin-wide headers. */
+/** Headers with which a web server instructs the proxy in front of it (nginx, lighttpd, Apache), to send a file of the proxy's host for example. */
+const proxyHeaders = new Set([
+  'x-accel-redirect',
+  'x-accel-expires',
+  'x-accel-limit-rate',
+  'x-accel-charset',
+  'x-sendfile',
+  'x-sendfile2',
+  'x-lighttpd-send-file',
+  'x-lighttpd-send-tempfile',
+  'x-reproxy-url',
+  'x-reproxy-file',
+  'surrogate-control',
+])
+
+/** Returns the headers for the caller: the squid's, in lower case, without hop-by-hop and origin-wide headers, and those for proxies. */
 export function responseHeaders(
   received: Record<string, string | string[] | undefined>,
   replacesCors: boolean,
@@ -83,6 +98,7 @@ export function responseHeaders(
   const hopByHop = headersListedIn(received['connection']?.toString())
   for (const [name, value] of Object.entries(received)) {
     if (value === undefined || droppedHeaders.has(name) || originWideHeaders.has(name) || hopByHop?.has(name)) continue
+    if (proxyHeaders.has(name)) continue
     if (replacesCors && name.startsWith('access-control-')) continue
     if (typeof value === 'string') headers.push(name, value)
     else for (const item of value) headers.push(name, item)
