@@ -54,6 +54,69 @@ export class Semaphore {
   }
 }
 
+type WaitingCall = { owner: string; resolve: () => void }
+
+/** Limits concurrency. A free slot goes to the waiting owner with the fewest slots; of several such owners, to the first that called. */
+export class FairSemaphore {
+  #free: number
+  readonly #active = new Map<string, number>()
+  #waiting: WaitingCall[] = []
+
+  constructor(max: number) {
+    this.#free = max
+  }
+
+  get isFull(): boolean {
+    return this.#free === 0
+  }
+
+  /** Waits for a slot. Resolves with a function that releases it. @throws the signal's reason when aborted while waiting */
+  async acquire(owner: string, signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted()
+    if (this.#free > 0) this.#take(owner)
+    else await this.#wait(owner, signal)
+    return () => this.#release(owner)
+  }
+
+  async #wait(owner: string, signal: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const call = { owner, resolve }
+    const onAbort = () => {
+      this.#waiting = this.#waiting.filter((waiting) => waiting !== call)
+      reject(signal.reason)
+    }
+    this.#waiting.push(call)
+    signal.addEventListener('abort', onAbort, { once: true })
+    await promise
+    signal.removeEventListener('abort', onAbort)
+  }
+
+  #take(owner: string): void {
+    this.#free -= 1
+    this.#active.set(owner, this.#activeOf(owner) + 1)
+  }
+
+  #release(owner: string): void {
+    this.#free += 1
+    const active = this.#activeOf(owner) - 1
+    if (active > 0) this.#active.set(owner, active)
+    else this.#active.delete(owner)
+    const [first, ...others] = this.#waiting
+    if (!first) return
+    const next = others.reduce(
+      (best, call) => (this.#activeOf(call.owner) < this.#activeOf(best.owner) ? call : best),
+      first,
+    )
+    this.#waiting = this.#waiting.filter((call) => call !== next)
+    this.#take(next.owner)
+    next.resolve()
+  }
+
+  #activeOf(owner: string): number {
+    return this.#active.get(owner) ?? 0
+  }
+}
+
 /** Runs at most one task per key at a time. */
 export class KeyedMutex {
   #entries = new Map<string, { semaphore: Semaphore; users: number }>()

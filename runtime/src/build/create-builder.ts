@@ -15,7 +15,7 @@ import { openStaging } from './staging.ts'
 import type { InstalledNode, Toolchain } from './toolchain.ts'
 import { NODE_VERSIONS } from './tools.ts'
 import { TreeTasks } from './tree-tasks.ts'
-import { Semaphore, KeyedMutex } from '../concurrency.ts'
+import { FairSemaphore, KeyedMutex } from '../concurrency.ts'
 
 export type BuilderOptions = {
   /** Source trees, caches and temporary files. Must be traversable by every uid. */
@@ -25,7 +25,7 @@ export type BuilderOptions = {
   backend: BuildBackend
   toolchain: Toolchain
   npmConfig: NpmConfig
-  /** Maximum number of concurrent builds. Further builds wait. */
+  /** Maximum number of concurrent builds. Further builds wait; the next is one of the tenant with the fewest running builds. */
   concurrency: number
   /** Maximum size of the build cache, without images, which `removeImage` deletes. */
   maxCacheBytes: number
@@ -45,7 +45,7 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
   const cache = await openBuildCache(join(dir, 'cache'), staging, treeTasks, maxCacheBytes)
   const images = await openImageStore(imagesDir, staging)
   const context: BuilderContext = { backend, staging, cache, images, toolchain, npmConfig, trees: treeTasks }
-  const semaphore = new Semaphore(concurrency)
+  const semaphore = new FairSemaphore(concurrency)
   const mutex = new KeyedMutex()
 
   async function buildOnce(plan: BuildPlan): Promise<Image> {
@@ -58,7 +58,7 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
     if (semaphore.isFull) {
       log.info('Waiting for other builds to finish')
     }
-    const release = await semaphore.acquire(request.signal)
+    const release = await semaphore.acquire(request.tenant, request.signal)
     try {
       return await buildImage(context, plan)
     } finally {

@@ -8,8 +8,11 @@ import { runDeployment, type Worker } from './run-deployment.ts'
 import type { EngineIntervals } from './step.ts'
 import { deploymentsChannel, listUnfinished } from './store.ts'
 
-/** The maximum number of deployments that one worker runs concurrently; they spend most of their time waiting. */
-const maxConcurrent = 32
+/**
+ * The maximum number of deployments that one worker runs concurrently; they spend most of their time waiting. One organization runs at most
+ * as many as are free, so half of them: its deployments, which may take hours, do not delay those of others.
+ */
+const maxConcurrent = 64
 
 /** The deploy engine of one worker. */
 export type Engine = {
@@ -23,7 +26,7 @@ export type Engine = {
 /** Runs unfinished deployments: immediately when notified, and in a periodic sweep in case a notification was lost. */
 export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine {
   const stopping = new AbortController()
-  const running = new Map<number, Promise<void>>()
+  const running = new Map<number, { orgId: number; ended: Promise<void> }>()
   const worker: Worker = {
     app,
     intervals,
@@ -33,6 +36,8 @@ export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine 
   const locks = openLocks(app.database, lockSpaces.deployments)
   let sweeping: Promise<void> | null = null
   let isRequestedAgain = false
+  /** Whether a deployment waits until another one has ended. */
+  let isWaiting = false
 
   /** Never rejects. A call during a sweep starts another one after it. */
   function sweep(): Promise<void> {
@@ -51,14 +56,23 @@ export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine 
   const measuredClaim = measured(app, 'deployments', intervals.sweepMs, claimAll)
 
   async function claimAll(): Promise<void> {
-    if (stopping.signal.aborted || running.size >= maxConcurrent) return
-    for (const { id, squidId } of await listUnfinished(app.db)) {
-      if (stopping.signal.aborted || running.size >= maxConcurrent) return
+    isWaiting = false
+    for (const { id, squidId, orgId } of await listUnfinished(app.db)) {
+      if (stopping.signal.aborted) return
       if (running.has(id)) continue
+      if (!mayRun(orgId)) {
+        isWaiting = true
+        continue
+      }
       const lock = await locks.tryLock(squidId)
       if (!lock) continue
-      running.set(id, run(id, lock))
+      running.set(id, { orgId, ended: run(id, lock) })
     }
+  }
+
+  function mayRun(orgId: number): boolean {
+    const runningOfOrg = [...running.values()].filter((deployment) => deployment.orgId === orgId).length
+    return runningOfOrg < maxConcurrent - running.size
   }
 
   async function run(id: number, lock: Lock): Promise<void> {
@@ -69,9 +83,8 @@ export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine 
       if (!stopping.signal.aborted)
         app.log.warn({ err: error, deploymentId: id }, 'a deployment was interrupted; a worker will resume it')
     } finally {
-      const wasFull = running.size >= maxConcurrent
       running.delete(id)
-      if (wasFull) void sweep()
+      if (isWaiting) void sweep()
       await lock.release().catch((error: unknown) => app.log.warn({ err: error }, 'failed to release a lock'))
     }
   }
@@ -87,7 +100,7 @@ export function startEngine(app: WorkerApp, intervals: EngineIntervals): Engine 
       stopListening()
       stopping.abort(new Error('The worker is stopping'))
       await sweeping
-      await Promise.all(running.values())
+      await Promise.all([...running.values()].map(({ ended }) => ended))
       await locks.close()
     },
   }

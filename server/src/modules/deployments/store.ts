@@ -114,13 +114,16 @@ export async function listNeverDeployed(db: Db): Promise<{ id: number; orgId: nu
   return rows
 }
 
-/** Returns the oldest 500 unfinished deployments, oldest first. */
-export function listUnfinished(db: Db): Promise<{ id: number; squidId: number }[]> {
+/**
+ * Returns up to 500 unfinished deployments: the oldest of each organization, then the second oldest of each, and so on. The deployments of
+ * one organization therefore do not hide those of others.
+ */
+export function listUnfinished(db: Db): Promise<{ id: number; squidId: number; orgId: number }[]> {
   return db
-    .select({ id: deployments.id, squidId: deployments.squidId })
+    .select({ id: deployments.id, squidId: deployments.squidId, orgId: deployments.orgId })
     .from(deployments)
     .where(isNull(deployments.finishedAt))
-    .orderBy(asc(deployments.id))
+    .orderBy(sql`row_number() over (partition by ${deployments.orgId} order by ${deployments.id})`, asc(deployments.id))
     .limit(500)
 }
 
