@@ -147,7 +147,7 @@ test('the charts of a version of the list load before the version responds', asy
     page.waitForRequest((request) => isApi(request, path) && !request.url().includes('statusGroup')),
   )
   await preload('/squids/$squidName/$squidSlot/metrics')
-  await Promise.all(requests)
+  expect(await Promise.all(requests)).toHaveLength(3)
   held.resolve()
   await page.unrouteAll({ behavior: 'wait' })
 })
@@ -173,7 +173,7 @@ test.each(pagesWithParts)('%s loads the code of its parts at the same time as it
   })
   const requested = [ownFile, ...partFiles].map((file) => page.waitForRequest(`**/${file}`))
   await preload(path)
-  await Promise.all(requested)
+  expect(await Promise.all(requested)).toHaveLength(modules.length)
   held.resolve()
   await page.unrouteAll({ behavior: 'wait' })
 })
@@ -182,7 +182,9 @@ test('charts at the top of a page are drawn without waiting for the observer of 
   const other = await page.context().newPage()
   await other.addInitScript('IntersectionObserver = class { observe() {} unobserve() {} disconnect() {} }')
   await other.goto(`/squids/lending/v1/metrics?organization=${code}`)
-  await other.locator('main canvas').first().waitFor()
+  const chart = other.locator('main canvas').first()
+  await chart.waitFor()
+  expect(await chart.isVisible()).toBe(true)
   await other.close()
 })
 

@@ -1,12 +1,26 @@
 import { oneRowCheck } from '../../db/checks.ts'
-import { bigId, doublePrecision, index, integer, pgTable, primaryKey, text, time } from '../../db/columns.ts'
+import {
+  bigId,
+  doublePrecision,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  time,
+  type AnyPgColumn,
+} from '../../db/columns.ts'
+import { sql } from '../../db/sql.ts'
 
 /**
  * Lets a roll-up find the newest buckets of all versions in a partition. BRIN, because rows are stored nearly in the order of their times:
- * the index has one entry for each MiB, so writing a row costs almost nothing.
+ * the index has one entry for each MiB, so writing a row costs almost nothing. The index is on the time in UTC, which only roll-ups compare:
+ * Postgres would otherwise use it also for the newest buckets of one version, and read those of all versions.
  */
-const timeRanges = (table: string, at: Parameters<ReturnType<typeof index>['using']>[1]) =>
-  index(`${table}_at`).using('brin', at).with({ autosummarize: true })
+const timeRanges = (table: string, at: AnyPgColumn) =>
+  index(`${table}_at`)
+    .using('brin', sql`(${at} at time zone 'UTC')`)
+    .with({ autosummarize: true })
 
 /** `at` is the start of the bucket in UTC. There is no foreign key, since rows outlive their version, for bills and history. */
 const ingressColumns = () => ({

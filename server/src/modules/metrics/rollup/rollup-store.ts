@@ -57,7 +57,9 @@ export async function recomputeLevel(
   )
 }
 
-const firstBucketSql = (unit: string) => `date_trunc('${unit}', to_timestamp($1::float8 / 1000), 'UTC')`
+/** Selects the buckets to roll up. The first condition selects partitions, and the second one can use the index (`timeRanges` in `tables.ts`). */
+const sinceSql = (unit: string) => `at >= date_trunc('${unit}', to_timestamp($1::float8 / 1000), 'UTC')
+   and at at time zone 'UTC' >= date_trunc('${unit}', to_timestamp($1::float8 / 1000) at time zone 'UTC')`
 const bucketSql = (unit: string) => `date_trunc('${unit}', at, 'UTC')`
 
 /** SQL for the newest row of each group, as an array. */
@@ -104,13 +106,13 @@ function containersSql({ from, unit }: RollUpStep): string {
   const values = Object.entries(mergedColumns.container).map(([column, value]) =>
     column === 'at' ? bucketSql(unit) : value,
   )
-  return `select ${values.join(', ')} from ${tableOf('container', from)} where at >= ${firstBucketSql(unit)}
+  return `select ${values.join(', ')} from ${tableOf('container', from)} where ${sinceSql(unit)}
           group by squid_id, ${bucketSql(unit)}, container`
 }
 
 /** Sums counts, and histograms element by element. */
 function ingressSql({ from, unit }: RollUpStep): string {
-  const source = `${tableOf('ingress', from)} where at >= ${firstBucketSql(unit)}`
+  const source = `${tableOf('ingress', from)} where ${sinceSql(unit)}`
   return `with latency_buckets as (
       select squid_id, ${bucketSql(unit)} as bucket, i, sum(n) as n
       from (select squid_id, at, histogram from ${source}) f, unnest(histogram) with ordinality as h (n, i) group by 1, 2, 3
