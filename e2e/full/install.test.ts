@@ -111,6 +111,8 @@ describe.skipIf(missing)('an installation as a systemd service', { timeout: 1_80
     const names = (await doctor())
       .filter(({ status }) => status !== 'ok' && status !== 'skipped')
       .map(({ name }) => name)
+      // The public nodes respond only if the internet can be reached.
+      .filter((name) => name !== 'RPC nodes')
     // This installation has no mail server and no backup, and neither of its two origins has a certificate.
     const expected = ['mail', 'backup', 'certificates', 'certificates']
     expect(names).toEqual(mayRaiseLimits ? expected : ['limits', ...expected])
