@@ -51,7 +51,7 @@ test('the Details tab has a card for Hasura with its status, addresses, replicas
   const card = page.locator('[data-card]', { has: page.getByRole('heading', { name: 'Hasura' }) })
   await expect.poll(() => card.innerText(), { timeout: 60_000 }).toContain('Available')
   const text = await card.innerText()
-  for (const part of ['engines@v1/hasura/v1/graphql', 'engines:prod/hasura/v1/graphql', 'medium', '2'])
+  for (const part of ['engines@v1/hasura/v1/graphql', 'engines:prod/hasura/v1/graphql', 'Medium', '2'])
     expect(text).toContain(part)
   expect(await accessibilityFlaws(page, 'details-hasura')).toEqual([])
 })
