@@ -113,20 +113,28 @@ test('a page of a version requests the version with the session, and the data of
   expect(deployments?.startTime).toBeGreaterThan(version?.responseEnd ?? Infinity)
 })
 
-test('a hovered link to a version of the list loads the data of its page before the version responds', async () => {
+/** Opens the list, and then holds the requests to URLs that match. Returns a function that sends them and holds no others. */
+async function openListAndHold(urls: string): Promise<() => Promise<void>> {
   const held = Promise.withResolvers<void>()
   await openList()
   await page.getByRole('button', { name: /Status$/ }).waitFor()
-  await page.route(`**/squids/${reference}?files=false`, async (route) => {
+  await page.route(urls, async (route) => {
     await held.promise
     await route.continue()
   })
+  return async () => {
+    held.resolve()
+    await page.unrouteAll({ behavior: 'wait' })
+  }
+}
+
+test('a hovered link to a version of the list loads the data of its page before the version responds', async () => {
+  const release = await openListAndHold(`**/squids/${reference}?files=false`)
   const deployments = page.waitForRequest((request) => isApi(request, 'deployments?squidId='))
   await page.locator(`[data-row="${reference}"] a`).first().hover()
   await deployments
   expect(new URL(page.url()).pathname).toBe('/squids')
-  held.resolve()
-  await page.unrouteAll({ behavior: 'wait' })
+  await release()
 })
 
 /** Does what hovering over a link to the page does, for pages without such a link. */
@@ -136,20 +144,13 @@ const preload = (path: string) =>
   )
 
 test('the charts of a version of the list load before the version responds', async () => {
-  const held = Promise.withResolvers<void>()
-  await openList()
-  await page.getByRole('button', { name: /Status$/ }).waitFor()
-  await page.route(`**/squids/${reference}?files=false`, async (route) => {
-    await held.promise
-    await route.continue()
-  })
+  const release = await openListAndHold(`**/squids/${reference}?files=false`)
   const requests = ['metrics/ingress/', 'metrics/usage/', 'deployments?'].map((path) =>
     page.waitForRequest((request) => isApi(request, path) && !request.url().includes('statusGroup')),
   )
   await preload('/squids/$squidName/$squidSlot/metrics')
   expect(await Promise.all(requests)).toHaveLength(3)
-  held.resolve()
-  await page.unrouteAll({ behavior: 'wait' })
+  await release()
 })
 
 /** Pages that show parts in other chunks: the path, the module of the page, and those of the parts. */
@@ -164,18 +165,11 @@ const pagesWithParts: [path: string, page: string, ...parts: string[]][] = [
 
 test.each(pagesWithParts)('%s loads the code of its parts at the same time as its own', async (path, ...modules) => {
   const [ownFile = '', ...partFiles] = modules.map(fileOf)
-  const held = Promise.withResolvers<void>()
-  await openList()
-  await page.getByRole('button', { name: /Status$/ }).waitFor()
-  await page.route(`**/${ownFile}`, async (route) => {
-    await held.promise
-    await route.continue()
-  })
+  const release = await openListAndHold(`**/${ownFile}`)
   const requested = [ownFile, ...partFiles].map((file) => page.waitForRequest(`**/${file}`))
   await preload(path)
   expect(await Promise.all(requested)).toHaveLength(modules.length)
-  held.resolve()
-  await page.unrouteAll({ behavior: 'wait' })
+  await release()
 })
 
 test('charts at the top of a page are drawn without waiting for the observer of their visibility', async () => {
