@@ -18,8 +18,9 @@ type PageModule<P> = { default: Component; prefetch: Prefetch<P>; arrive?: Arriv
 
 /**
  * Returns the component and the loader of a route. The component is the default export of the module. The loader calls `prefetch` of the
- * module, and `arrive` if the module has it. The loader waits for the code of the page, but not for the data. If the code cannot be loaded, the component reports the error. `parts` load code that
- * the page shows immediately but that is in other chunks: it loads at the same time as the page, instead of after it.
+ * module, and `arrive` if the module has it. The loader waits for the code of the page, but not for the data. If the code cannot be loaded,
+ * the component reports the error. `parts` load code that the page shows immediately but that is in other chunks: it loads at the same time
+ * as the page, instead of after it.
  */
 export function page<P>(load: () => Promise<PageModule<P>>, ...parts: (() => Promise<unknown>)[]) {
   return {

@@ -22,8 +22,8 @@ export type BuildCache = {
   /** Passes the dependencies cached for `key`, or null, to `work`. They are not evicted while `work` runs. */
   withDependencies<T>(tenant: string, key: string, work: (cached: CachedDependencies | null) => Promise<T>): Promise<T>
   /**
-   * Moves `dir`, which contains `full` (a sealed tree, or in `dependencies.tar`) and the sealed tree `production`, into the cache. Keeps an existing entry. `productionBytes`: the
-   * size of the production tree.
+   * Moves `dir`, which contains `full` (a sealed tree, or in `dependencies.tar`) and the sealed tree `production`, into the cache. Keeps an
+   * existing entry. `productionBytes`: the size of the production tree.
    */
   storeDependencies(tenant: string, key: string, dir: string, productionBytes: number): Promise<void>
   /** Passes the tenant's download folder, writable by `user`, to `work`. The folder is not evicted while `work` runs. */

@@ -1,5 +1,4 @@
-import type { Server, Socket } from 'node:net'
-import { Server as NetServer } from 'node:net'
+import { Server, type Socket } from 'node:net'
 import { findListeningFd } from './open-sockets.ts'
 
 export const loopbackAddress = '127.0.0.1'
@@ -41,8 +40,8 @@ export async function openLoopback6(
   port: number,
   onConnection: (socket: Socket) => void,
   inheritedFds: number[],
-): Promise<NetServer | null> {
-  const server = new NetServer(onConnection)
+): Promise<Server | null> {
+  const server = new Server(onConnection)
   try {
     await openPort(server, { port, host: loopback6Address }, inheritedFds)
     return server

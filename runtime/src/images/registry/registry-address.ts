@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+
 type RegistryOrigin = {
   /** `https://host[:port]`, or `http://` */
   origin: string

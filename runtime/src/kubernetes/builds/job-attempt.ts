@@ -44,7 +44,10 @@ export type AttemptContext = {
 /** The worker deletes the Job of an attempt long before the cluster ends it, unless no worker runs. */
 const DEADLINE_MARGIN_S = 300
 
-/** Runs the containers of a build once. Resolves with the app that they sent, when `onDependencies` has ended. @throws BuildFailure, InterruptedAttempt */
+/**
+ * Runs the containers of a build once. Resolves with the app that they sent, when `onDependencies` has ended.
+ * @throws BuildFailure, InterruptedAttempt
+ */
 export async function runAttempt(attempt: AttemptContext): Promise<ResultTree> {
   const { jobs, plan, actions } = attempt
   const { signal, limits, key, tenant } = plan.request
