@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../support/free-port.ts'
 import { startGatewayLoad } from '../support/gateway-load.ts'
@@ -37,10 +37,19 @@ const childrenOf = (pid: number) =>
 
 const serverPid = () => childrenOf(service.pid)[0] ?? 0
 
+/** Returns the link of a file descriptor, or an empty string if the process has closed it or has ended. */
+function linkOf(pid: number, fd: string): string {
+  try {
+    return readlinkSync(`/proc/${pid}/fd/${fd}`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
 /** Returns the inodes of the sockets of a process. */
 const socketsOf = (pid: number) =>
-  readdirSync(`/proc/${pid}/fd`)
-    .map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`, 'utf8'))
+  (existsSync(`/proc/${pid}/fd`) ? readdirSync(`/proc/${pid}/fd`) : [])
+    .map((fd) => linkOf(pid, fd))
     .filter((link) => link.startsWith('socket:'))
 
 const countStarts = () => service.output().split('Shoal is ready').length - 1

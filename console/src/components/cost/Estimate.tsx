@@ -1,17 +1,14 @@
 import { billableLabel, type CostEstimate } from '@shoal/contract'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { errorText } from '../../api/error-text.ts'
-import { q } from '../../api/query.ts'
 import { formatAmount, formatCents, formatHourlyUsd } from '../../lib/format.ts'
 import { Alert } from '../../ui/Alert.tsx'
 import { cx } from '../../ui/classes.ts'
 import { numberClass, tableClass, tdClass, thClass } from '../../ui/control-classes.ts'
+import { estimateQuery } from './profile-manifest.ts'
 
 const debounceMs = 400
-
-export const estimateQuery = (code: string, manifest: string) =>
-  q('billing.estimate', { params: { code }, body: { manifest } }, { retry: false, placeholderData: keepPreviousData })
 
 /** Shows the cost of a squid with this manifest. Requests it again when the user has stopped typing. */
 export function Estimate({ code, manifest }: { code: string; manifest: string }) {

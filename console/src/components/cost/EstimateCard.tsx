@@ -1,15 +1,10 @@
-import type { QueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Card } from '../../ui/Card.tsx'
 import { Tabs } from '../../ui/Tabs.tsx'
-import { Estimate, estimateQuery } from './Estimate.tsx'
+import { Estimate } from './Estimate.tsx'
 import { ManifestField } from './ManifestField.tsx'
 import { initialShape, manifestOfShape } from './profile-manifest.ts'
 import { ShapeFields } from './ShapeFields.tsx'
-
-/** Starts to fetch the estimate that the card shows first. */
-export const prefetchEstimate = (client: QueryClient, code: string): void =>
-  void client.prefetchQuery(estimateQuery(code, manifestOfShape(initialShape)))
 
 /** Estimates the cost of a squid before its deployment, from its manifest or from the profiles and numbers of its programs. */
 export default function EstimateCard({ code }: { code: string }) {

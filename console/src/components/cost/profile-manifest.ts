@@ -1,3 +1,6 @@
+import { keepPreviousData } from '@tanstack/react-query'
+import { q } from '../../api/query.ts'
+
 /** The values of the form that users can fill in instead of giving a manifest. */
 export type SquidShape = {
   isDedicated: boolean
@@ -40,3 +43,10 @@ export function manifestOfShape(shape: SquidShape): string {
     },
   })
 }
+
+/** The cost of a squid with this manifest. */
+export const estimateQuery = (code: string, manifest: string) =>
+  q('billing.estimate', { params: { code }, body: { manifest } }, { retry: false, placeholderData: keepPreviousData })
+
+/** The estimate that the form shows first. */
+export const initialEstimateQuery = (code: string) => estimateQuery(code, manifestOfShape(initialShape))

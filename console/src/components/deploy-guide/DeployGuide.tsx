@@ -14,13 +14,16 @@ import { GuideHeader } from './GuideHeader.tsx'
 import { SquidNameFields } from './SquidNameFields.tsx'
 import { WaitingLine } from './WaitingLine.tsx'
 import { lazyPart } from '../../lib/lazy.tsx'
+import { initialEstimateQuery } from '../cost/profile-manifest.ts'
 
 const loadEstimate = () => import('../cost/EstimateCard.tsx')
 const EstimateCard = lazyPart(loadEstimate)
 
-/** Starts to load the estimate at the end of the guide. A playground, which is free, has none. */
+/** Starts to load the code and the data of the estimate at the end of the guide. A playground, which is free, has none. */
 export function prefetchEstimate(client: QueryClient, { code, limits }: Org): void {
-  if (!limits.playground) prefetch(async () => (await loadEstimate()).prefetchEstimate(client, code))
+  if (limits.playground) return
+  void client.prefetchQuery(initialEstimateQuery(code))
+  prefetch(loadEstimate)
 }
 
 const linkClass = 'text-accent underline underline-offset-2'
