@@ -17,6 +17,13 @@ describe('numbers (spec 9)', () => {
     [2_500_000_000, '2.5B'],
   ])('count %d', (count, text) => expect(format.formatCount(count)).toBe(text))
 
+  test.each([
+    ['76.8', '$76.80'],
+    ['0.02198892', '$0.02'],
+    [-7.1424, '-$7.14'],
+    [-0.0004, '$0.00'],
+  ])('amount %s to the cent', (amountUsd, text) => expect(format.formatCents(amountUsd)).toBe(text))
+
   test('the digits of integers are grouped by thousands', () =>
     expect(format.formatInteger(23_881_204)).toBe('23,881,204'))
   test('a noun is in the singular only for one', () => {

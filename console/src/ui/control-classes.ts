@@ -13,7 +13,8 @@ export const numberClass = 'tabular text-right'
 export const dialogFooterClass = 'flex flex-wrap justify-end gap-2'
 
 /** Classes of tabs, for `Tabs` and `NavTabs`. */
-export const tabListClass = 'flex gap-5.5 overflow-x-auto max-xxs:gap-3 overflow-y-hidden border-b border-line'
+export const tabListClass =
+  'scroll-shadows flex gap-5.5 overflow-x-auto max-xxs:gap-3 overflow-y-hidden border-b border-line'
 export const tabClass =
   'shrink-0 cursor-pointer border-b-2 border-transparent py-2 whitespace-nowrap text-ink-2 transition-colors -outline-offset-2 hover:text-ink aria-[current=page]:border-accent aria-[current=page]:font-medium aria-[current=page]:text-ink data-selected:border-accent data-selected:font-medium data-selected:text-ink data-disabled:cursor-default data-disabled:text-ink-3 aria-disabled:cursor-default aria-disabled:text-ink-3 aria-disabled:hover:text-ink-3'
 

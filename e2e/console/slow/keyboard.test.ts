@@ -104,7 +104,7 @@ test('typing in the command palette finds the actions of a version whose page is
   }
   await typeInPalette('roll')
   await page.getByRole('menuitem', { name: 'Roll back… transfers@v1' }).click()
-  const dialog = page.getByRole('dialog', { name: 'Roll transfers@v1 back' })
+  const dialog = page.getByRole('dialog', { name: 'Roll back transfers@v1' })
   await dialog.getByText('There is no earlier image to roll back to.').waitFor()
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   await dialog.waitFor({ state: 'detached' })

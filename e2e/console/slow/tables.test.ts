@@ -83,7 +83,7 @@ test('the row menu of the list has all actions of the version, including the rol
   const pin = 'Pin squid to the top'
   expect(labels).toEqual(['Copy endpoint', 'Restart', 'Redeploy', 'Hibernate', 'Roll back…', pin, 'Delete'])
   await page.getByRole('menuitem', { name: 'Roll back…' }).click()
-  const dialog = page.getByRole('dialog', { name: 'Roll transfers@v1 back' })
+  const dialog = page.getByRole('dialog', { name: 'Roll back transfers@v1' })
   await dialog.getByText('There is no earlier image to roll back to.').waitFor()
   await dialog.getByRole('button', { name: 'Cancel' }).click()
 })

@@ -35,7 +35,7 @@ export default function RollbackDialog({ reference, onClose }: Props) {
   }
   return (
     <LazyDialog
-      title={`Roll ${reference} back`}
+      title={`Roll back ${reference}`}
       isOpen
       onClose={onClose}
       isDismissable={!isPending}

@@ -29,7 +29,7 @@ export const deploymentActions = {
     permission: 'squids.write',
     disabledReason: (deployment, { squid }) => rollbackDisabledReason(squid, deployment),
     confirm: ({ id, image, createdAt }, { squid }) => ({
-      title: `Roll ${squid.reference} back to deployment ${id}?`,
+      title: `Roll back ${squid.reference} to deployment ${id}?`,
       body: (
         <>
           <p className="mb-2">
