@@ -31,7 +31,7 @@ export const formatAmount = (amount: number): string => amounts.format(amount)
 export const formatUsd = (amountUsd: number): string => usd.format(amountUsd)
 /** Cost per hour from a decimal string, to a hundredth of a cent: `$0.0323` */
 export const formatHourlyUsd = (amountUsd: string): string => hourlyUsd.format(Number(amountUsd))
-/** To the cent, from a decimal string or a number: `$76.80`. Less than half a cent is `$0.00`, also if it is negative. */
+/** To the cent, from a decimal string or a number: `$76.80`. Less than half a cent is `$0.00`, never `-$0.00`. */
 export const formatCents = (amountUsd: string | number): string =>
   formatUsd(Math.round(Number(amountUsd) * 100) / 100 || 0)
 /** RPC requests in millions with four decimals (spec 2.11): `1.2346M` */

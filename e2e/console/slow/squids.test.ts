@@ -139,7 +139,7 @@ test('search, filters and order are in the URL and restored from it', async () =
   await page.getByRole('button', { name: 'Clear filters' }).click()
   await row('nft-floor@v1').waitFor()
   await expect.poll(() => new URL(page.url()).searchParams.has('search')).toBe(false)
-  expect(await page.getByLabel('Find squid').inputValue()).toBe('')
+  await expect.poll(() => page.getByLabel('Find squid').inputValue()).toBe('')
   await page.getByRole('button', { name: /Status$/ }).click()
   await page.getByRole('option', { name: 'Degraded' }).click()
   await page.keyboard.press('Escape')

@@ -120,7 +120,7 @@ test('a new name of the user, and of the organization, appears everywhere withou
   })
   await page.reload()
   await page.getByRole('button', { name: 'Account of Ann Example' }).waitFor()
-  expect(await page.getByLabel('Organization name').inputValue()).toBe('Renamed Labs')
+  await expect.poll(() => page.getByLabel('Organization name').inputValue()).toBe('Renamed Labs')
 })
 
 test('incidents and their updates appear, change and disappear without a refetch', async () => {
