@@ -47,7 +47,8 @@ test('a failed sign-in takes the same time with and without an account', async (
       await expect(signIn(email, 'wrong one', '10.1.1.1')).rejects.toMatchObject(wrongCredentials)
       list.push(performance.now() - startedMs)
     }
-  const [knownMs = 0, unknownMs = 1] = Object.values(timesMs).map((list) => list.toSorted((a, b) => a - b)[4])
+  // The fastest of each, because other tests may delay the others.
+  const [knownMs = 0, unknownMs = 1] = Object.values(timesMs).map((list) => Math.min(...list))
   expect(knownMs / unknownMs).toBeGreaterThan(0.6)
   expect(knownMs / unknownMs).toBeLessThan(1.6)
 })
