@@ -163,9 +163,16 @@ describe('messages of package managers and of the system', () => {
     ['build', 'Error: connect ECONNREFUSED 127.0.0.1:5432', 'SOURCE_FILES_BUILD_FAILED'],
     ['build', 'npm error ENOSPC: no space left on device, write', 'UNEXPECTED'],
     ['install', 'ERR_PNPM_BROKEN_LOCKFILE  The lockfile is broken', 'REQUIRED_SOURCE_FILE_INVALID'],
+    ['install', 'error Invalid value type 1:0 in /build/app/yarn.lock', 'REQUIRED_SOURCE_FILE_INVALID'],
   ] as const)('%s: “%s” is classified as %s', (step, line, kind) => {
     expect(kindOf(step, line)).toBe(kind)
   })
+
+  test('an install cannot make the server search its output for long', () => {
+    const line = `${'Invalid value type'.repeat(100)}${'in'.repeat(1_100)}`
+    const lines = Array.from({ length: 100 }, () => line)
+    expect(lines.map((text) => kindOf('install', text))).toEqual(lines.map(() => 'SOURCE_FILES_BUILD_FAILED'))
+  }, 15_000)
 
   test('a full disk while the builder itself writes is not reported as the squid’s failure', () => {
     expect(explainBuilderError(Object.assign(new Error('write'), { code: 'ENOSPC' }))).toMatchObject({

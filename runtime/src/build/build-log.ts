@@ -59,7 +59,7 @@ export class BuildLog {
 
 /** Derives the severity of a line from the markers of package managers and compilers. Lines without one are `info`, even on stderr. */
 function severityOf(line: string): 'info' | 'warn' | 'error' {
-  if (/^\s*(npm (error|ERR!)|ERR_PNPM|error\b|.*\berror TS\d+)/i.test(line)) {
+  if (/^\s*(npm (error|ERR!)|ERR_PNPM|error\b)|\berror TS\d+/i.test(line)) {
     return 'error'
   }
   return /^\s*(npm warn|warning\b|WARN\b)/i.test(line) ? 'warn' : 'info'

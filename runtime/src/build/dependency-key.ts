@@ -100,8 +100,8 @@ function reasonNotToCache(
 /** True if a package or patch is on the local disk, in any notation of the package managers. */
 function hasLocalDependency(packageJson: Record<string, unknown>, manager: PackageManager): boolean {
   const declared = JSON.stringify(FIELDS.map((field) => packageJson[field]))
-  // yarn applies built-in patches to a few packages.
-  const locked = (manager.lockfile?.text ?? '').replace(/patch:[^"\n]*builtin<[^"\n]*/g, '')
+  // yarn applies built-in patches to a few packages. A part ends at the next `patch:`, so that no character is read twice.
+  const locked = (manager.lockfile?.text ?? '').replace(/patch:(?:(?!patch:|builtin<)[^"\n])*builtin<[^"\n]*/g, '')
   const isDeclared = /"(file|link|portal|workspace|patch|exec):|"\.{1,2}\/|"~?\/|patchedDependencies/.test(declared)
   const isLocked = /"resolved": "(file:|\.)|"link": true|directory: |\b(file|link|portal|patch|exec):\S/.test(locked)
   return isDeclared || isLocked

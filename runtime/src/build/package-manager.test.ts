@@ -136,4 +136,18 @@ describe('the cache key of dependencies', () => {
     const own = '"typescript@patch:typescript@npm%3A5.5.4#optional!builtin<compat/typescript>":\n  version: 5.5.4\n'
     expect((await keyOf(plain, { 'yarn.lock': berry(8) + own })).key).not.toBeNull()
   })
+
+  test.each([
+    ['patches on one line', YARN_1 + 'patch:'.repeat(80_000), 'yarn-classic'],
+    ['empty lines after the header', `__metadata:${'\n'.repeat(480_000)}`, 'yarn-classic'],
+  ])(
+    'is computed immediately even from a lockfile with many %s',
+    async (_, text, kind) => {
+      const manager = await choose({ 'yarn.lock': text }, plain)
+      const versions = { nodeVersion: '20.20.2', toolchainVersion: '1', hasInstallCommand: false }
+      await dependencyKey({ root, packageJson: plain, manager, ...versions })
+      expect(manager.kind).toBe(kind)
+    },
+    20_000,
+  )
 })

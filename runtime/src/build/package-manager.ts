@@ -152,6 +152,7 @@ function pnpmLockfileVersion(text: string): number | null {
 }
 
 function berryLockfileVersion(text: string): number | null {
-  const match = /^__metadata:\s*\n\s+version:\s*"?(\d+)/m.exec(text)
+  // Without `\s`, which includes line breaks: with two of them, the time would be quadratic in the number of line breaks.
+  const match = /^__metadata:[ \t]*\r?\n[ \t]+version:[ \t]*"?(\d+)/m.exec(text)
   return match === null ? null : Number(match[1])
 }
