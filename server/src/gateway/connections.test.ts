@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { until } from '../testing/until.ts'
@@ -261,3 +262,21 @@ test('a gateway stops immediately despite open connections', async () => {
   await second.gateway.close()
   expect(await failure).toContain('terminated')
 })
+
+test('if a squid rejects an upgrade and ends in the middle of its response, the connection of the caller ends', async () => {
+  const squid = await bed.createVersion()
+  await bed.serve(squid, (req, res) => {
+    res.writeHead(403, { 'content-length': '100' })
+    res.write('no', () => req.socket.destroy())
+  })
+  const { hostname, port, pathname } = new URL(api())
+  const caller = connect({ host: hostname, port: Number(port) })
+  let received = ''
+  caller.setEncoding('utf8').on('data', (text: string) => (received += text))
+  const closed = new Promise<void>((done) => caller.on('close', () => done()).on('error', () => {}))
+  caller.write(
+    `GET ${pathname} HTTP/1.1\r\nhost: ${hostname}\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+  )
+  await closed
+  expect(received).toMatch(/^HTTP\/1.1 403 /)
+}, 20_000)

@@ -1,5 +1,5 @@
 import { request, type IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
+import { pipeline, type Duplex } from 'node:stream'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import type { SquidProgram } from './squid-programs.ts'
 import { WebSocketGate } from './websocket-gate.ts'
@@ -60,7 +60,8 @@ export function forwardUpgrade({
     squidRequest.once('response', (response) => {
       // The squid rejects the upgrade: forward its response.
       socket.write(rawHead(response, ['connection', 'close']))
-      response.pipe(socket)
+      // Also ends the connection if the squid ends in the middle of its response.
+      pipeline(response, socket, () => {})
       done(response.statusCode ?? 502)
     })
     squidRequest.once('timeout', () => squidRequest.destroy(new Error('timeout')))
