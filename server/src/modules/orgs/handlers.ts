@@ -1,7 +1,8 @@
 import { limits, type Contract } from '@shoal/contract'
 import { parseId } from '../parse-id.ts'
 import type { App } from '../../app.ts'
-import { deleteApiTokensOfOrg, tokenRights } from '../auth/index.ts'
+import { hours } from '../../clock.ts'
+import { deleteApiTokensOfOrg, limitCalls, tokenRights } from '../auth/index.ts'
 import type { Handlers } from '../call.ts'
 import { createOrg } from './create-org.ts'
 import { acceptInvite, inviteMember, rejectInvite } from './invitations.ts'
@@ -11,6 +12,9 @@ import { presentOrg } from './present-org.ts'
 import { sendOrgEmailConfirmation, confirmOrgEmail, resendOrgEmail } from './org-email.ts'
 import { listRoles } from './role-store.ts'
 import { changeOrg, getOrg, listOrgsOf, quotaUsed } from './store.ts'
+
+/** How many confirmations of new addresses a user can send by changing the emails of organizations. */
+const emailChangeLimit = { calls: 30, perMs: hours(1) }
 
 export function orgsHandlers(app: App): Handlers<Contract['orgs']> {
   return {
@@ -29,7 +33,11 @@ export function orgsHandlers(app: App): Handlers<Contract['orgs']> {
       const before = await getOrg(app.db, org.id)
       let after = body.name === undefined ? before : await changeOrg(app.db, org.id, { name: body.name })
       const isNewEmail = body.email !== undefined && body.email !== before.email && body.email !== before.pendingEmail
-      if (isNewEmail && body.email) after = await sendOrgEmailConfirmation(app, org.id, body.email)
+      if (isNewEmail && body.email) {
+        // The limit of each mailbox does not prevent a user from sending emails to many mailboxes.
+        await limitCalls(app, 'orgs.changeEmail', emailChangeLimit, { ip: request.ip, userId: actor.userId })
+        after = await sendOrgEmailConfirmation(app, org.id, body.email)
+      }
       request.audit({ subject: org.code, before: auditFieldsOf(before), after: auditFieldsOf(after) })
       return presentOrg(after, org.roleType)
     },

@@ -126,6 +126,17 @@ describe('the notification email', () => {
   })
 })
 
+test('a user can send confirmations to a limited number of addresses; other changes remain possible', async () => {
+  const { admin, code } = await t.make.org()
+  const { update } = t.as(admin).orgs
+  const mailsBefore = (await t.mails()).length
+  const change = (email: string) => update({ params: { code }, body: { email } })
+  for (let i = 0; i < 30; i++) await change(`stranger${i}@example.net`)
+  await expect(change('one-more@example.net')).rejects.toMatchObject({ status: 429 })
+  expect((await t.mails()).length - mailsBefore).toBe(30)
+  expect(await update({ params: { code }, body: { name: 'Renamed' } })).toMatchObject({ name: 'Renamed' })
+})
+
 test('an update can change only the name: an unchanged email needs no confirmation', async () => {
   const { admin, code } = await t.make.org()
   const mailsBefore = (await t.mails()).length
