@@ -5,7 +5,14 @@ import { startTestApp, type TestApp, type TestOrg } from '../../testing/index.ts
 import { parseManifest } from '../manifest/manifest.ts'
 import { parsePlan } from '../manifest/plan.ts'
 import { insertSquid } from '../versions/store.ts'
-import { dropDatabase, eraseDatabase, ownerConnection, syncDatabase, type SquidConnection } from './database.ts'
+import {
+  dropDatabase,
+  eraseDatabase,
+  ownerConnection,
+  readerConnection,
+  syncDatabase,
+  type SquidConnection,
+} from './database.ts'
 import { observeDatabases } from './measuring/observe-databases.ts'
 
 type Tenant = SquidConnection & { squidId: number; reference: string }
@@ -175,6 +182,17 @@ test('a version can log in again when its database has space, even if Shoal was 
   await expect(asTenant('select 1')).rejects.toThrow('not permitted to log in')
   await observeWhen('free')
   await asTenant('select 1')
+})
+
+test('a version whose programs changed the passwords of its roles can log in again after the next deployment', async () => {
+  const reader = await readerConnection(t.app, tenant.squidId)
+  if (!reader) throw new Error('no database')
+  for (const { url } of [tenant, reader]) {
+    await (await open(url)).query(`alter role current_user password 'changed'`)
+    await expect(open(url)).rejects.toThrow('password authentication failed')
+  }
+  await sync(tenant.squidId)
+  for (const { url } of [tenant, reader]) await open(url)
 })
 
 test('a tenant cannot prevent the deletion of its own database or of the roles of another tenant', async () => {
