@@ -54,10 +54,11 @@ export async function checkDueDomains(app: DomainsApp): Promise<void> {
 /** Deletes an organization's domain. If the domain was active, deletes and revokes its certificate as well. */
 export async function releaseDomain(
   app: Pick<App, 'db' | 'jobs'>,
-  row: Pick<DomainRow, 'orgId' | 'name' | 'isActive'>,
+  row: Pick<DomainRow, 'orgId' | 'name'>,
 ): Promise<void> {
-  await deleteDomain(app.db, row)
-  if (row.isActive) await removeName(app, row.name)
+  await app.db.transaction(async () => {
+    if (await deleteDomain(app.db, row)) await removeName(app, row.name)
+  })
 }
 
 const checkOne = ({ config }: DomainsApp, { name, proof }: DomainRow): Promise<DnsResult> =>
@@ -87,26 +88,25 @@ async function activate(app: DomainsApp, row: DomainRow, recordChecks: RecordChe
     if (result.status !== 'missing') {
       const problem =
         'Another organization serves this domain. Remove the TXT record of that organization, so that only yours remains.'
-      return await updateDomain(app.db, row, {
-        problem,
-        recordChecks,
-        checkedAt: now,
-        nextCheckAt: nextCheck(row, now),
-      })
+      await updateDomain(app.db, row, { problem, recordChecks, checkedAt: now, nextCheckAt: nextCheck(row, now) })
+      return
     }
     const { problem, checks } = result
     await updateDomain(app.db, current, { isActive: false, problem, recordChecks: checks, checkedAt: now })
     await removeName(app, row.name)
   }
-  await updateDomain(app.db, row, {
+  const change = {
     problem: null,
     recordChecks,
     provenAt: now,
     checkedAt: now,
     nextCheckAt: new Date(now.getTime() + activeIntervalMs),
     ...(row.isActive ? {} : { isActive: true }),
+  }
+  // A member may remove the domain during the check; no certificate is ordered for it then.
+  await app.db.transaction(async () => {
+    if (await updateDomain(app.db, row, change)) await addName(app.db, row.name, now)
   })
-  await addName(app.db, row.name, now)
 }
 
 /**

@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { hasPebble, startPebble, type Pebble } from '../../../../scripts/pebble.ts'
 import { days, hours } from '../../clock.ts'
@@ -235,6 +236,38 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     await t.app.database.pool.query("update squids set desired_state = 'running' where org_id = $1", [org?.id])
   })
 
+  test('many due domains of one organization do not delay the check of another organization', async () => {
+    const add = (owner: TestOrg | undefined, host: string) =>
+      t
+        .as(owner?.admin ?? null)
+        .domains.add({ params: { code: owner?.code ?? '' }, body: { name: host, squid: 'squid', tag: 'prod' } })
+    const many = await t.make.org()
+    await makeVersion(t.app, many, { name: 'squid' })
+    for (let i = 0; i < 20; i++) await add(many, `many${i}.example.com`)
+    t.clock.advance(1)
+    await add(other, name)
+    await runRound()
+    expect((await ownerOf(other).get())?.checkedAt).not.toBeNull()
+  })
+
+  test('no certificate is ordered for a domain that a member removes during its check', async () => {
+    const owner = ownerOf(org)
+    await owner.add()
+    await setRecords(owner)
+    const removed = Promise.withResolvers<void>()
+    const { address, received, close } = await startSlowDns(pebble.dnsServer, removed.promise)
+    onTestFinished(close)
+    t.app.config.dnsServers = [address]
+    onTestFinished(() => void (t.app.config.dnsServers = [pebble.dnsServer]))
+    const round = runRound()
+    await received
+    await owner.remove()
+    removed.resolve()
+    await round
+    expect(await owner.get()).toBeUndefined()
+    expect(await certificates()).toEqual([])
+  })
+
   test('an organization has at most 20 domains, each once, for squids that exist', async () => {
     const { domains } = t.as(org?.admin ?? null)
     const params = { code: org?.code ?? '' }
@@ -248,3 +281,20 @@ describe.skipIf(!hasPebble())('with the DNS server of Pebble', { timeout: 120_00
     await expect(add(`${kept.toUpperCase()}.`)).rejects.toMatchObject({ status: 400 })
   })
 })
+
+/** Starts a DNS server that forwards queries to another one after `isReleased` has resolved. `received`: the first query has arrived. */
+async function startSlowDns(upstream: string, isReleased: Promise<void>) {
+  const { hostname, port } = new URL(`udp://${upstream}`)
+  const first = Promise.withResolvers<void>()
+  const server = createSocket('udp4')
+  server.on('message', (query, sender) => {
+    first.resolve()
+    const client = createSocket('udp4').once('message', (response) => {
+      client.close()
+      server.send(response, sender.port, sender.address)
+    })
+    void isReleased.then(() => client.send(query, Number(port), hostname))
+  })
+  await new Promise<void>((done) => server.bind(0, '127.0.0.1', done))
+  return { address: `127.0.0.1:${server.address().port}`, received: first.promise, close: () => void server.close() }
+}

@@ -31,16 +31,23 @@ export async function insertDomain(db: Db, domain: typeof squidDomains.$inferIns
   return row ?? null
 }
 
-/** Changes a domain. Notifies the gateways if `isActive` is part of the change. */
-export async function updateDomain(db: Db, { orgId, name }: DomainRow, change: Partial<DomainRow>): Promise<void> {
-  await db.update(squidDomains).set(change).where(withKey(orgId, name))
+/**
+ * Changes a domain, unless it was removed; returns whether it exists. Notifies the gateways if `isActive` is part of the change.
+ */
+export async function updateDomain(db: Db, { orgId, name }: DomainRow, change: Partial<DomainRow>): Promise<boolean> {
+  const { rowCount } = await db.update(squidDomains).set(change).where(withKey(orgId, name))
   if (change.isActive !== undefined) await notifyGateways(db, name)
+  return rowCount !== 0
 }
 
-/** Deletes a domain and notifies the gateways. */
-export async function deleteDomain(db: Db, { orgId, name }: Pick<DomainRow, 'orgId' | 'name'>): Promise<void> {
-  await db.delete(squidDomains).where(withKey(orgId, name))
+/** Deletes a domain and notifies the gateways. Returns whether it was active. */
+export async function deleteDomain(db: Db, { orgId, name }: Pick<DomainRow, 'orgId' | 'name'>): Promise<boolean> {
+  const [deleted] = await db
+    .delete(squidDomains)
+    .where(withKey(orgId, name))
+    .returning({ isActive: squidDomains.isActive })
   await notifyGateways(db, name)
+  return deleted?.isActive ?? false
 }
 
 /** Returns the row of the organization for which the name is active; null if there is none. */
@@ -52,21 +59,27 @@ export async function selectActive(db: Db, name: string): Promise<DomainRow | nu
   return row ?? null
 }
 
-/** Returns the domains whose next check is due, the longest overdue first. */
-export function selectDueDomains(db: Db, now: Date, limit: number): Promise<DomainRow[]> {
-  return db
-    .select()
+/**
+ * Returns domains whose next check is due: the longest overdue of each organization first, then the second of each, and so on, so that
+ * many domains of one organization do not delay those of the others.
+ */
+export async function selectDueDomains(db: Db, now: Date, limit: number): Promise<DomainRow[]> {
+  const turn = sql<number>`row_number() over (
+    partition by ${squidDomains.orgId} order by ${squidDomains.nextCheckAt}, ${squidDomains.name})`
+  const rows = await db
+    .select({ domain: squidDomains, turn: turn.as('turn') })
     .from(squidDomains)
     .where(lte(squidDomains.nextCheckAt, now))
-    .orderBy(asc(squidDomains.nextCheckAt))
+    .orderBy(sql`turn`, asc(squidDomains.nextCheckAt))
     .limit(limit)
+  return rows.map(({ domain }) => domain)
 }
 
 /** Returns domains whose organization or squid was deleted. */
-export async function selectReleased(db: Db, limit: number): Promise<Pick<DomainRow, 'orgId' | 'name' | 'isActive'>[]> {
+export async function selectReleased(db: Db, limit: number): Promise<Pick<DomainRow, 'orgId' | 'name'>[]> {
   // OFFSET makes Postgres search the index for each domain, instead of reading all versions.
-  const { rows } = await db.execute<{ orgId: string; name: string; isActive: boolean }>(sql`
-    select d.org_id as "orgId", d.name, d.is_active as "isActive" from squid_domains d join orgs o on o.id = d.org_id
+  const { rows } = await db.execute<{ orgId: string; name: string }>(sql`
+    select d.org_id as "orgId", d.name from squid_domains d join orgs o on o.id = d.org_id
     where o.deleted_at is not null or not exists (
       select 1 from squids s where s.org_id = d.org_id and s.name = d.squid_name and s.desired_state <> 'deleted' offset 0)
     limit ${limit}`)
