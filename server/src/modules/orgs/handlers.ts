@@ -31,13 +31,13 @@ export function orgsHandlers(app: App): Handlers<Contract['orgs']> {
     update: async ({ org, actor, body, request }) => {
       await lockMembership(app.db, org, actor, 'organization.write')
       const before = await getOrg(app.db, org.id)
-      let after = body.name === undefined ? before : await changeOrg(app.db, org.id, { name: body.name })
-      const isNewEmail = body.email !== undefined && body.email !== before.email && body.email !== before.pendingEmail
-      if (isNewEmail && body.email) {
-        // The limit of each mailbox does not prevent a user from sending emails to many mailboxes.
+      const { name, email } = body
+      const newEmail = email && email !== before.email && email !== before.pendingEmail ? email : null
+      // The limit of each mailbox does not prevent a user from sending emails to many mailboxes.
+      if (newEmail !== null)
         await limitCalls(app, 'orgs.changeEmail', emailChangeLimit, { ip: request.ip, userId: actor.userId })
-        after = await sendOrgEmailConfirmation(app, org.id, body.email)
-      }
+      let after = name === undefined ? before : await changeOrg(app.db, org.id, { name })
+      if (newEmail !== null) after = await sendOrgEmailConfirmation(app, org.id, newEmail)
       request.audit({ subject: org.code, before: auditFieldsOf(before), after: auditFieldsOf(after) })
       return presentOrg(after, org.roleType)
     },
