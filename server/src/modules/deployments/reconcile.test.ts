@@ -124,14 +124,9 @@ test('a comparison of a thousand versions is fast and finds exactly those that d
         })),
       ),
     )
-  const timesMs: number[] = []
-  for (let round = 0; round < 3; round++) {
-    const startedMs = performance.now()
-    expect(await driftedVersions(await snapshots(), desired)).toEqual([])
-    timesMs.push(performance.now() - startedMs)
-  }
-  // The fastest, because other tests may delay the others.
-  expect(Math.min(...timesMs)).toBeLessThan(500)
+  const startedMs = performance.now()
+  expect(await driftedVersions(await snapshots(), desired)).toEqual([])
+  expect(performance.now() - startedMs).toBeLessThan(500)
   expect(await driftedVersions(await snapshots(), desired.slice(0, 999))).toEqual([999])
   expect(
     await driftedVersions(await snapshots(), [...desired, { ...(desired[0] as DesiredVersions[number]), id: 5_000 }]),
