@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../support/free-port.ts'
 import { startGatewayLoad } from '../support/gateway-load.ts'
@@ -37,19 +37,20 @@ const childrenOf = (pid: number) =>
 
 const serverPid = () => childrenOf(service.pid)[0] ?? 0
 
-/** Returns the link of a file descriptor, or an empty string if the process has closed it or has ended. */
-function linkOf(pid: number, fd: string): string {
+/** Returns what `read` returns, or `otherwise` if the process has ended or has closed the file. */
+function unlessGone<T>(read: () => T, otherwise: T): T {
   try {
-    return readlinkSync(`/proc/${pid}/fd/${fd}`, 'utf8')
-  } catch {
-    return ''
+    return read()
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return otherwise
+    throw error
   }
 }
 
 /** Returns the inodes of the sockets of a process. */
 const socketsOf = (pid: number) =>
-  (existsSync(`/proc/${pid}/fd`) ? readdirSync(`/proc/${pid}/fd`) : [])
-    .map((fd) => linkOf(pid, fd))
+  unlessGone(() => readdirSync(`/proc/${pid}/fd`), [])
+    .map((fd) => unlessGone(() => readlinkSync(`/proc/${pid}/fd/${fd}`, 'utf8'), ''))
     .filter((link) => link.startsWith('socket:'))
 
 const countStarts = () => service.output().split('Shoal is ready').length - 1

@@ -61,7 +61,7 @@ const OUT_OF_SYNC = [
 const UNREADABLE = [
   /ERR_PNPM_BROKEN_LOCKFILE/,
   /ERR_PNPM_LOCKFILE_BREAKING_CHANGE/,
-  /Invalid value type \S+ in \S*yarn\.lock/,
+  /Invalid value type \S+ in .*yarn\.lock/,
   /Failed to parse .*lock/i,
   /EJSONPARSE/,
 ]
