@@ -49,13 +49,17 @@ test('a long list with rows of different heights keeps its height, and moves exa
   await page.setViewportSize({ width: 1024, height: 800 })
   await page.goto(`/monitoring/alerts/history?organization=${code}`)
   await page.locator('[data-row="200"]').waitFor()
+  const heightPx = () => page.evaluate<number>('document.documentElement.scrollHeight')
+  const firstHeightPx = await heightPx()
+  await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)')
+  await page.locator('[data-row="151"]').waitFor()
+  expect(Math.abs(firstHeightPx / (await heightPx()) - 1)).toBeLessThan(0.1)
   for (const loaded of [100, 150, 200]) {
-    await page.getByRole('button', { name: 'Show older' }).click()
+    await page.getByRole('button', { name: 'Show older' }).press('Enter')
     // The count includes the header.
     await page.locator(`table[aria-rowcount="${loaded + 1}"]`).waitFor()
   }
   await expect.poll(() => page.locator('[data-row]').count()).toBeLessThan(100)
-  const heightPx = () => page.evaluate<number>('document.documentElement.scrollHeight')
   const topOf = (id: string) => page.locator(`[data-row="${id}"]`).evaluate((row) => row.getBoundingClientRect().top)
   const visibleRow = () =>
     page

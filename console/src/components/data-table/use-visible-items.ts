@@ -21,12 +21,6 @@ export function useVisibleItems<T>(items: readonly Item<T>[], table: RefObject<H
   useLayoutEffect(() => {
     if (table.current) setScrollMargin(table.current.getBoundingClientRect().top + window.scrollY)
   }, [table, isVirtual])
-  useLayoutEffect(() => {
-    // Estimates the height of other rows from the visible ones, so that the scroll bar barely moves when they are measured.
-    const rows = isVirtual ? [...(table.current?.querySelectorAll<HTMLElement>('[data-row]') ?? [])] : []
-    const totalPx = rows.reduce((sum, { offsetHeight }) => sum + offsetHeight, 0)
-    if (rows.length > 0) setRowPx(Math.round(totalPx / rows.length))
-  }, [table, isVirtual, items.length])
 
   const virtualizer = useWindowVirtualizer({
     count: items.length,
@@ -36,10 +30,18 @@ export function useVisibleItems<T>(items: readonly Item<T>[], table: RefObject<H
     overscan,
     scrollMargin,
   })
+  const virtualItems = virtualizer.getVirtualItems()
+  // The virtualizer draws the first rows only after it has measured the window.
+  const hasDrawnRows = virtualItems.length > 0
+  useLayoutEffect(() => {
+    // Estimates the height of other rows from the visible ones, so that the scroll bar barely moves when they are measured.
+    const rows = isVirtual ? [...(table.current?.querySelectorAll<HTMLElement>('[data-row]') ?? [])] : []
+    const totalPx = rows.reduce((sum, { offsetHeight }) => sum + offsetHeight, 0)
+    if (rows.length > 0) setRowPx(Math.round(totalPx / rows.length))
+  }, [table, isVirtual, items.length, hasDrawnRows])
 
   if (!isVirtual)
     return { visible: items.map((item, index) => ({ item, index })), beforePx: 0, afterPx: 0, measure: null }
-  const virtualItems = virtualizer.getVirtualItems()
   return {
     visible: virtualItems.flatMap(({ index }) => {
       const item = items[index]
