@@ -71,6 +71,12 @@ export const serviceSettings = {
     .min(0)
     .default(100)
     .describe('Maximum number of these connections per organization and gateway.'),
+  SHOAL_SQUID_SOCKETS_PER_ORG: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(2000)
+    .describe('Maximum number of WebSocket connections to the squids of one organization per gateway.'),
   SHOAL_RPC_CACHE_MB: z.coerce
     .number()
     .int()

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -7,12 +8,40 @@ import { openGatewayTestbed, type GatewayTestbed } from './testing/testbed.ts'
 
 let bed: GatewayTestbed
 beforeEach(async () => void (bed = await openGatewayTestbed()))
-afterEach(() => bed.close())
+afterEach(async () => {
+  for (const socket of openSockets.splice(0)) socket.terminate()
+  await bed.close()
+})
+
+/** The WebSockets that the current test opened. */
+const openSockets: WebSocket[] = []
 
 const api = () => `${bed.url}/acme/test-squid@v1/api/graphql`
 const json = { 'content-type': 'application/json' }
 const query = { method: 'POST', headers: json, body: '{"query":"{ transfers { id } }"}' }
 const mutation = { ...query, body: '{"query":"mutation { pay }"}' }
+
+/** The connections to the gateway, from `/proc/net/tcp`; a connection that the gateway has closed has the inode 0. */
+function gatewayConnections() {
+  const port = Number(new URL(bed.url).port).toString(16).toUpperCase().padStart(4, '0')
+  const rows = readFileSync('/proc/net/tcp', 'utf8').trim().split('\n').slice(1)
+  const connections = rows.map((row) => {
+    const [, local = '', , state = '', , timer = '', , , , inode = ''] = row.trim().split(/\s+/)
+    return { local, isKeptAlive: timer.startsWith('02:'), isOpen: inode !== '0' && state !== '0A' }
+  })
+  return connections.filter(({ local, isOpen }) => isOpen && local.endsWith(`:${port}`))
+}
+
+/** Requests an upgrade, without ever closing the connection. */
+function requestUpgrade(url: string) {
+  const { hostname, port, pathname } = new URL(url)
+  const caller = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+  caller.on('error', () => {})
+  caller.write(
+    `GET ${pathname} HTTP/1.1\r\nhost: ${hostname}\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+  )
+  return caller
+}
 
 const respond = (text: string) => (req: IncomingMessage, res: ServerResponse) => {
   req.resume()
@@ -140,6 +169,7 @@ describe('subscriptions', () => {
   const open = async (url: string) => {
     const received: string[] = []
     const socket = new WebSocket(url.replace('http', 'ws'), ['graphql-transport-ws'], { headers: { cookie: 'beta=1' } })
+    openSockets.push(socket)
     socket.on('message', (data) => received.push(String(data)))
     await new Promise((done, failed) => {
       socket.once('open', done)
@@ -169,6 +199,31 @@ describe('subscriptions', () => {
     await until(() => expect(sockets.clients.size).toBe(1))
     second.socket.terminate()
     await until(() => expect(sockets.clients.size).toBe(0))
+  })
+
+  test('are limited for each organization, and a closed one is no longer counted', async () => {
+    const { sockets } = await serveEcho()
+    Object.assign(bed.t.app.config, { SHOAL_SQUID_SOCKETS_PER_ORG: 2 })
+    const [first] = [await open(api()), await open(api())]
+    await expect(open(api())).rejects.toThrow('429')
+    expect(sockets.clients.size).toBe(2)
+    const other = await bed.t.make.org({ code: 'other' })
+    const squid = await bed.createVersion({ name: 'of-other' }, other)
+    const { server } = await bed.serve(squid, respond('over HTTP'))
+    const otherSockets = new WebSocketServer({ server })
+    await open(`${bed.url}/other/of-other@v1/api/graphql`)
+    expect(otherSockets.clients.size).toBe(1)
+    first.socket.terminate()
+    await until(() => expect(sockets.clients.size).toBe(1))
+    await open(api())
+  })
+
+  test('of callers that disappear without a message are detected by the kernel', async () => {
+    await serveEcho()
+    const countKeptAlive = () => gatewayConnections().filter(({ isKeptAlive }) => isKeptAlive).length
+    const before = countKeptAlive()
+    await open(api())
+    expect(countKeptAlive()).toBe(before + 1)
   })
 
   test('that a squid rejects fail with its response', async () => {
@@ -269,14 +324,24 @@ test('if a squid rejects an upgrade and ends in the middle of its response, the 
     res.writeHead(403, { 'content-length': '100' })
     res.write('no', () => req.socket.destroy())
   })
-  const { hostname, port, pathname } = new URL(api())
-  const caller = connect({ host: hostname, port: Number(port) })
+  const caller = requestUpgrade(api())
   let received = ''
   caller.setEncoding('utf8').on('data', (text: string) => (received += text))
-  const closed = new Promise<void>((done) => caller.on('close', () => done()).on('error', () => {}))
-  caller.write(
-    `GET ${pathname} HTTP/1.1\r\nhost: ${hostname}\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
-  )
+  const closed = new Promise<void>((done) => caller.on('end', () => done()).on('close', () => done()))
   await closed
   expect(received).toMatch(/^HTTP\/1.1 403 /)
 }, 20_000)
+
+test.each(['unknown@v1', 'test-squid@v1'])(
+  'a caller whose upgrade to %s was rejected cannot keep the connection open',
+  async (version) => {
+    const squid = await bed.createVersion()
+    await bed.serve(squid, (_, res) => void res.writeHead(403).end('no'))
+    const before = gatewayConnections().length
+    const caller = requestUpgrade(`${bed.url}/acme/${version}/api/graphql`)
+    await new Promise((done) => caller.once('end', done).resume())
+    expect(gatewayConnections().length).toBe(before + 1)
+    await until(() => expect(gatewayConnections().length).toBe(before))
+    caller.destroy()
+  },
+)

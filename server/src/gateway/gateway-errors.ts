@@ -69,6 +69,13 @@ export const connectionClosed = (route: Route): GatewayError => ({
   error: `${route.name}@${route.slot} closed the connection before it responded.`,
 })
 
+/** The squids of the organization have the maximum number of WebSockets at this gateway. */
+export const tooManySockets = (route: Route, max: number): GatewayError => ({
+  status: 429,
+  code: 'TOO_MANY_CONNECTIONS',
+  error: `The squids of ${route.org} have ${max} WebSocket connections, the maximum. Close those that are not needed.`,
+})
+
 /** Only counted: the caller no longer receives a response. */
 export const callerDisconnected: GatewayError = {
   status: 499,

@@ -40,3 +40,15 @@ test('a squid cannot instruct the proxy of the operator to send its files or oth
   }
   expect(responseHeaders(received, false)).toEqual(['x-accel-buffering', 'no', 'content-type', 'text/plain'])
 })
+
+test.each([
+  { challenge: 'Basic realm="Shoal"', isForwarded: false },
+  { challenge: 'Digest realm="Shoal", nonce="x"', isForwarded: false },
+  { challenge: 'Bearer, Basic realm="Shoal"', isForwarded: false },
+  { challenge: ['Bearer', 'Negotiate'], isForwarded: false },
+  { challenge: 'Bearer', isForwarded: true },
+  { challenge: 'Bearer realm="squid"', isForwarded: true },
+])('a squid cannot make browsers ask for a password: $challenge is forwarded: $isForwarded', (given) => {
+  const sent = responseHeaders({ 'www-authenticate': given.challenge }, false)
+  expect(sent).toEqual(given.isForwarded ? ['www-authenticate', given.challenge] : [])
+})

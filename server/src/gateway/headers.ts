@@ -98,13 +98,20 @@ export function responseHeaders(
   const hopByHop = headersListedIn(received['connection']?.toString())
   for (const [name, value] of Object.entries(received)) {
     if (value === undefined || droppedHeaders.has(name) || originWideHeaders.has(name) || hopByHop?.has(name)) continue
-    if (proxyHeaders.has(name)) continue
+    if (proxyHeaders.has(name) || (name === 'www-authenticate' && promptsForPassword(value))) continue
     if (replacesCors && name.startsWith('access-control-')) continue
     if (typeof value === 'string') headers.push(name, value)
     else for (const item of value) headers.push(name, item)
   }
   return headers
 }
+
+/**
+ * Whether a browser may ask the user for a password. It would show the name of the origin, which all squids may share, and would send the
+ * password to every squid that asks with the same realm (RFC 7617, 2.2).
+ */
+const promptsForPassword = (challenges: string | string[]): boolean =>
+  [challenges].flat().some((challenge) => !/^\s*bearer(?:\s[^,]*)?$/i.test(challenge))
 
 /** Returns the hop-by-hop headers that a Connection header lists; null if it lists none. */
 function headersListedIn(connection: string | undefined): Set<string> | null {

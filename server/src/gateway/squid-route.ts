@@ -8,6 +8,7 @@ import {
   isOutage,
   notResponding,
   sendGatewayError,
+  tooManySockets,
   unavailableReason,
   unknownSquid,
   unknownUrl,
@@ -37,6 +38,8 @@ export class SquidRoute {
   readonly #programs: SquidPrograms
   readonly #held: HeldRequests
   readonly #meter: IngressMeter
+  /** The number of open WebSockets of each organization. */
+  readonly #sockets = new Map<string, number>()
 
   constructor(app: App, table: RoutingTable, limits: HoldingLimits) {
     this.#app = app
@@ -62,9 +65,26 @@ export class SquidRoute {
   async upgrade(req: IncomingMessage, socket: Duplex, head: Buffer, target: Target | null): Promise<void> {
     const found = this.#find(target)
     if ('error' in found) return rejectUpgrade(socket, found.error.status, bodyOf(found.error))
-    const outcome = await this.#forwardUpgrade(req, socket, head, found)
+    const { route } = found
+    const max = this.#app.config.SHOAL_SQUID_SOCKETS_PER_ORG
+    const outcome = this.#countSocket(route.org, socket, max)
+      ? await this.#forwardUpgrade(req, socket, head, found)
+      : rejectWith(socket, tooManySockets(route, max))
     if (found.target.program.kind === 'api')
-      this.#meter.count({ squidId: found.route.squidId, ...outcome, bytes: 0, elapsedMs: 0 })
+      this.#meter.count({ squidId: route.squidId, ...outcome, bytes: 0, elapsedMs: 0 })
+  }
+
+  /** Counts the WebSocket until it is closed. Returns false, and does not count it, if the organization has `max` WebSockets. */
+  #countSocket(org: string, socket: Duplex, max: number): boolean {
+    const count = this.#sockets.get(org) ?? 0
+    if (count >= max) return false
+    this.#sockets.set(org, count + 1)
+    socket.once('close', () => {
+      const remaining = (this.#sockets.get(org) ?? 1) - 1
+      if (remaining > 0) this.#sockets.set(org, remaining)
+      else this.#sockets.delete(org)
+    })
+    return true
   }
 
   /** Rejects all held requests. */
@@ -136,11 +156,6 @@ export class SquidRoute {
     const { route, target } = found
     const { draining, config } = this.#app
     const wait = this.#waiter(found, socket)
-    const reject = (rejection: GatewayError) => {
-      const isFailure = isOutage(rejection) && !socket.destroyed
-      rejectUpgrade(socket, rejection.status, bodyOf(rejection))
-      return { status: rejection.status, isFailure }
-    }
     for (let attempts = 0; ;) {
       const program = this.#pick(found)
       const outcome = program
@@ -155,10 +170,10 @@ export class SquidRoute {
           })
         : 'unreachable'
       if (typeof outcome === 'number') return { status: outcome, isFailure: outcome >= 500 }
-      if (outcome === 'interrupted' && attempts > 0) return reject(connectionClosed(route))
+      if (outcome === 'interrupted' && attempts > 0) return rejectWith(socket, connectionClosed(route))
       if (program && outcome === 'unreachable') this.#programs.avoid(program)
       const error = socket.destroyed ? callerDisconnected : await wait(head.length)
-      if (error) return reject(error)
+      if (error) return rejectWith(socket, error)
       if (outcome === 'interrupted') attempts += 1
     }
   }
@@ -187,6 +202,13 @@ export class SquidRoute {
 
 const isPreflight = (req: IncomingMessage): boolean =>
   req.method === 'OPTIONS' && Boolean(req.headers['access-control-request-method'])
+
+/** Rejects an upgrade. Returns the HTTP status, and whether the squid or the gateway failed. */
+function rejectWith(socket: Duplex, error: GatewayError): Pick<IngressCount, 'status' | 'isFailure'> {
+  const isFailure = isOutage(error) && !socket.destroyed
+  rejectUpgrade(socket, error.status, bodyOf(error))
+  return { status: error.status, isFailure }
+}
 
 function missingProgram(route: Route, program: Target['program']): GatewayError | null {
   if (program.kind === 'processor')

@@ -6,6 +6,10 @@ import { WebSocketGate } from './websocket-gate.ts'
 
 /** Maximum time until a squid responds to an upgrade. */
 const responseTimeoutMs = 10_000
+/** How long a caller whose upgrade was rejected may take to close its side of the connection. */
+const maxCloseMs = 2_000
+/** Idle time after which the kernel checks whether the caller of a WebSocket still exists. */
+const keepAliveMs = 60_000
 
 /** An upgrade to forward. */
 export type UpgradeOptions = {
@@ -34,6 +38,7 @@ export function forwardUpgrade({
   isProxyTrusted,
   draining,
 }: UpgradeOptions): Promise<number | 'unreachable' | 'interrupted'> {
+  req.socket.setKeepAlive(true, keepAliveMs)
   const headers = requestHeaders(req, isProxyTrusted)
   headers.push('connection', 'Upgrade', 'upgrade', req.headers.upgrade ?? 'websocket')
   const target = 'path' in endpoint ? { socketPath: endpoint.path } : endpoint
@@ -61,7 +66,7 @@ export function forwardUpgrade({
       // The squid rejects the upgrade: forward its response.
       socket.write(rawHead(response, ['connection', 'close']))
       // Also ends the connection if the squid ends in the middle of its response.
-      pipeline(response, socket, () => {})
+      pipeline(response, socket, () => destroyLater(socket))
       done(response.statusCode ?? 502)
     })
     squidRequest.once('timeout', () => squidRequest.destroy(new Error('timeout')))
@@ -100,4 +105,11 @@ export function rejectUpgrade(socket: Duplex, status: number, body: string): voi
   socket.end(
     `HTTP/1.1 ${status} \r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
+  destroyLater(socket)
+}
+
+/** Destroys a connection that the caller has not closed in time. The timeouts of the HTTP server do not apply to upgrades. */
+function destroyLater(socket: Duplex): void {
+  const timer = setTimeout(() => socket.destroy(), maxCloseMs).unref()
+  socket.once('close', () => clearTimeout(timer))
 }

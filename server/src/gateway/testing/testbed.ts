@@ -27,8 +27,8 @@ export type GatewayTestbed = {
   url: string
   /** Starts another gateway on the same database. */
   startAnother: () => Promise<{ gateway: { close: () => Promise<void> }; url: string }>
-  /** Creates a version and waits until the gateway routes to it. The test starts its containers with `serve`. */
-  createVersion: (spec?: VersionSpec) => Promise<SquidRow>
+  /** Creates a version, by default of `org`, and waits until the gateway routes to it. The test starts its containers with `serve`. */
+  createVersion: (spec?: VersionSpec, owner?: TestOrg) => Promise<SquidRow>
   /** Starts a server in place of a container, by default of the api of the current generation. */
   serve: (squid: SquidRow, listener: RequestListener, options?: ServeOptions) => Promise<TestSquidServer>
   /** Updates the version and notifies gateways, as the deploy engine does; without a change it only notifies. */
@@ -77,11 +77,11 @@ export async function openGatewayTestbed(
     gateway,
     url,
     startAnother: start,
-    createVersion: async (spec = {}) => {
-      const squid = await makeVersion(t.app, org, { apis: [{}], ...spec })
+    createVersion: async (spec = {}, owner = org) => {
+      const squid = await makeVersion(t.app, owner, { apis: [{}], ...spec })
       await notifySquidChanged(t.app.db, squid.id)
       // Requests for metrics are not held, so they fail immediately: with another code once the gateway knows the version.
-      const metrics = `${url}/acme/${squid.name}@${squid.slot}/processors/unknown/metrics`
+      const metrics = `${url}/${owner.code}/${squid.name}@${squid.slot}/processors/unknown/metrics`
       await until(async () =>
         expect(await (await fetch(metrics)).json()).not.toMatchObject({ code: 'SQUID_NOT_FOUND' }),
       )

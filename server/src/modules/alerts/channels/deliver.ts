@@ -52,7 +52,7 @@ export async function claimDeliveries(
     const recent = await countDeliveriesSince(tx, channelId, new Date(now.getTime() - stormWindowMs))
     const pending = await listPending(tx, channelId, jobId)
     const { send: toSend, hold, until } = nextBatch(channel.type, pending, { jobId, recent, now })
-    await postpone(app, tx, { channelId, jobId, ids: idsOf(hold) }, { nextTryAt: until })
+    await postpone(app, tx, { channel, jobId, ids: idsOf(hold) }, { nextTryAt: until })
     const deliveries = await recordAttempt(tx, idsOf(toSend), { jobId, now, until: attemptDeadline(now) })
     return deliveries.length > 0 ? { channel, jobId, deliveries } : null
   })
@@ -90,7 +90,7 @@ async function recordResult(
   const { httpStatus } = result
   if (result.isAccepted) {
     const change = { status: 'DELIVERED', httpStatus, error: null, nextTryAt: null } as const
-    await queueWaiting(app, tx, channel.id, await changePending(tx, ids, change))
+    await queueWaiting(app, tx, channel, await changePending(tx, ids, change))
     return
   }
   const { error, isFinal, retryAfterMs } = result
@@ -98,14 +98,14 @@ async function recordResult(
   const isTest = deliveries.some(({ what }) => what === 'TEST')
   const nextTryAt = isFinal || isTest ? null : nextAttemptAt(tries, app.clock.now(), retryAfterMs)
   if (nextTryAt) {
-    await postpone(app, tx, { channelId: channel.id, jobId, ids }, { httpStatus, error, nextTryAt })
+    await postpone(app, tx, { channel, jobId, ids }, { httpStatus, error, nextTryAt })
     return
   }
   const failed = await changePending(tx, ids, { status: 'FAILED', httpStatus, error, nextTryAt }, jobId)
   const undelivered = failed.flatMap(({ what, eventId }) => (what === 'OPENED' && eventId !== null ? [eventId] : []))
   if (undelivered.length > 0)
     await failRecoveries(tx, channel.id, undelivered, 'The alert itself could not be delivered.')
-  await queueWaiting(app, tx, channel.id, failed)
+  await queueWaiting(app, tx, channel, failed)
 }
 
 type DeliveryChange = Pick<DeliveryRow, 'nextTryAt'> & Partial<Pick<DeliveryRow, 'httpStatus' | 'error'>>
@@ -114,11 +114,11 @@ type DeliveryChange = Pick<DeliveryRow, 'nextTryAt'> & Partial<Pick<DeliveryRow,
 async function postpone(
   app: DeliveryApp,
   tx: Db,
-  { channelId, jobId, ids }: { channelId: number; jobId: string; ids: number[] },
+  { channel, jobId, ids }: { channel: ChannelRow; jobId: string; ids: number[] },
   change: DeliveryChange & { nextTryAt: Date },
 ): Promise<void> {
   if (ids.length === 0) return
-  const next = { channelId, jobId: randomUUID() }
+  const next = { orgId: channel.orgId, channelId: channel.id, jobId: randomUUID() }
   const postponed = await changePending(tx, ids, { ...change, jobId: next.jobId }, jobId)
   if (postponed.length === 0) return
   const delayMs = change.nextTryAt.getTime() - app.clock.now().getTime()
@@ -126,12 +126,12 @@ async function postpone(
 }
 
 /** Queues the messages that waited until the `settled` deliveries had succeeded or failed without a retry. */
-async function queueWaiting(app: DeliveryApp, tx: Db, channelId: number, settled: DeliveryRow[]): Promise<void> {
+async function queueWaiting(app: DeliveryApp, tx: Db, channel: ChannelRow, settled: DeliveryRow[]): Promise<void> {
   const eventIds = settled.flatMap(({ eventId }) => eventId ?? [])
-  for (const { id } of await listNextOfEvents(tx, channelId, eventIds)) {
+  for (const { id } of await listNextOfEvents(tx, channel.id, eventIds)) {
     const jobId = randomUUID()
     await changePending(tx, [id], { jobId })
-    await sendDeliveryJob(app, { channelId, jobId })
+    await sendDeliveryJob(app, { orgId: channel.orgId, channelId: channel.id, jobId })
   }
 }
 

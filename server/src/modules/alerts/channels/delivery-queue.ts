@@ -1,5 +1,6 @@
 import type { App } from '../../../app.ts'
 import type { Queue } from '../../../jobs/jobs.ts'
+import { listChannels } from './channel-store.ts'
 import type { DeliveryRow } from './delivery-store.ts'
 
 /**
@@ -9,16 +10,21 @@ import type { DeliveryRow } from './delivery-store.ts'
  */
 export const deliverQueue: Queue = { name: 'alerts.deliver', retryLimit: 1_000, retryDelay: 30, expireIn: 60 }
 
+/** Maximum number of channels of one organization that a worker serves concurrently, so that its receivers do not delay other organizations. */
+const maxConcurrentPerOrg = 4
+
 /** The channel whose deliveries the job sends. */
 export type DeliveryJobData = { channelId: number }
 
 /** Queues the job of a delivery, in the transaction that assigns it. Retries have a lower priority than new messages. */
 export async function sendDeliveryJob(
-  { jobs }: Pick<App, 'jobs'>,
-  { jobId, channelId }: Pick<DeliveryRow, 'jobId' | 'channelId'>,
+  { jobs, db }: Pick<App, 'jobs' | 'db'>,
+  { jobId, orgId, channelId }: Pick<DeliveryRow, 'jobId' | 'orgId' | 'channelId'>,
   { delayMs = 0, isRetry = false } = {},
 ): Promise<void> {
   if (jobId === null) throw new Error('The delivery has no job')
   const data: DeliveryJobData = { channelId }
-  await jobs.send(deliverQueue, data, { id: jobId, delayMs, group: String(channelId), isLowPriority: isRetry })
+  const position = (await listChannels(db, orgId)).findIndex(({ id }) => id === channelId)
+  const group = `${orgId}:${position % maxConcurrentPerOrg}`
+  await jobs.send(deliverQueue, data, { id: jobId, delayMs, group, isLowPriority: isRetry })
 }

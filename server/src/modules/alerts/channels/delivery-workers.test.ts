@@ -79,6 +79,20 @@ test('a receiver that hangs does not delay a fast one', async () => {
   await until(() => expect([receiver.received.length, other.received.length]).toEqual([1, 5]))
 })
 
+test('an organization with many receivers that hang does not delay another organization', async () => {
+  for (let n = 0; n < 12; n++) await add('webhook', receiver.url)
+  receiver.onRequest(() => undefined)
+  await alert.open(org)
+  await startDeliveryWorker(60_000)
+  await until(() => expect(receiver.received.length).toBe(4))
+  org = await t.make.org()
+  await turnMailOff()
+  await add('webhook', other.url)
+  for (let n = 0; n < 5; n++) await alert.open(org)
+  await until(() => expect(other.received.length).toBe(5))
+  expect(receiver.received.length).toBe(4)
+})
+
 test('a message that a killed worker sent but did not record is sent again, with the same id, after a delay', async () => {
   await add('webhook', receiver.url)
   const killed = new AbortController()

@@ -24,7 +24,7 @@ export type TransitionNotice = {
  * the alert. The caller must check mutes. Only channels that were notified of the opening are notified of the end.
  */
 export async function enqueueTransition(
-  app: Pick<App, 'jobs'>,
+  app: Pick<App, 'jobs' | 'db'>,
   tx: Db,
   { orgId, event, what, at, isQuiet }: TransitionNotice,
 ): Promise<void> {
