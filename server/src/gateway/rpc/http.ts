@@ -26,17 +26,29 @@ export function sendNoContent(res: ServerResponse): void {
   res.writeHead(204, corsHeaders).end()
 }
 
-/** Reads the body. Resolves to null, without reading the rest, when it exceeds `maxBytes`. Rejects when the caller disconnects. */
-export function readText(req: IncomingMessage, maxBytes: number): Promise<string | null> {
+/**
+ * Reads the body. When it is larger than `smallBytes`, by its header or when read, calls `allowLarge` once for the maximum size. Resolves to
+ * null, without reading the rest, when the body exceeds the maximum. Rejects when the caller disconnects.
+ */
+export function readText(req: IncomingMessage, smallBytes: number, allowLarge: () => number): Promise<string | null> {
   return new Promise((resolve, reject) => {
-    if (Number(req.headers['content-length'] ?? 0) > maxBytes) return resolve(null)
+    let maxBytes = smallBytes
+    let isLarge = false
+    const isTooLarge = (bytes: number): boolean => {
+      if (bytes > maxBytes && !isLarge) {
+        isLarge = true
+        maxBytes = allowLarge()
+      }
+      return bytes > maxBytes
+    }
+    if (isTooLarge(Number(req.headers['content-length'] ?? 0))) return resolve(null)
     const parts: Buffer[] = []
     let length = 0
     // Uses events, since an async iterator over every small body would cost as much as the call itself.
     req.on('data', (part: Buffer) => {
       parts.push(part)
       length += part.length
-      if (length <= maxBytes) return
+      if (!isTooLarge(length)) return
       req.removeAllListeners('data').pause()
       resolve(null)
     })

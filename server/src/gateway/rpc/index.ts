@@ -3,15 +3,14 @@ import type { App } from '../../app.ts'
 import { unknownToken, type RpcRejection } from './accounts.ts'
 import { Admission, type Caller } from './admission.ts'
 import type { ChainService } from './chain-service.ts'
-import { readText, sendBatch, sendError, sendNoContent, sendOutcome, sendPreflight, versionOf } from './http.ts'
+import { sendBatch, sendError, sendNoContent, sendOutcome, sendPreflight, versionOf } from './http.ts'
 import { codes, isInvalidCall, parseCalls, type Call, type InvalidCall, type Outcome } from './json-rpc.ts'
+import { RequestBodies } from './request-bodies.ts'
 import { openServices, type Services } from './services.ts'
 import type { SocketLimits } from './sockets/limits.ts'
 import type { SocketCounts } from './sockets/metrics.ts'
 import { rejectWebSocket, Sockets, type Upgrade } from './sockets/sockets.ts'
 
-/** Maximum size of a request body. */
-const maxBodyBytes = 5_000_000
 /** Maximum number of calls in a batch. */
 const maxBatch = 1_000
 
@@ -26,6 +25,7 @@ export class RpcRoute {
   readonly #services: Services
   readonly #admission: Admission
   readonly #sockets: Sockets
+  readonly #bodies = new RequestBodies()
 
   constructor(app: App, limits: Partial<SocketLimits>) {
     this.#app = app
@@ -79,12 +79,25 @@ export class RpcRoute {
     if (req.method === 'OPTIONS') return sendPreflight(res)
     if (req.method !== 'POST')
       return sendError(res, 405, 'null', { code: codes.invalidRequest, message: 'Send JSON-RPC 2.0 by POST.' })
-    const body = await readText(req, maxBodyBytes)
-    if (body === null) {
+    const account = await this.#admission.find(token)
+    const rejection = this.#admission.checkAccount(account)
+    const body = await this.#bodies.read(req, res, rejection ?? { id: account?.orgId ?? 0 })
+    if ('error' in body) {
       res.setHeader('connection', 'close')
-      const message = `The body is larger than ${maxBodyBytes / 1e6} MB.`
-      return sendError(res, 413, 'null', { code: codes.limitExceeded, message })
+      return sendError(res, body.status, 'null', body.error)
     }
+    try {
+      await this.#execute(req, res, { chain, token, body: body.text })
+    } finally {
+      body.release()
+    }
+  }
+
+  async #execute(
+    req: IncomingMessage,
+    res: ServerResponse,
+    { chain, token, body }: { chain: string; token: string; body: string },
+  ): Promise<void> {
     const { isBatch, calls } = parseCalls(body, maxBatch)
     const [first] = calls
     if (!first) return

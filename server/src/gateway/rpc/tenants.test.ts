@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import { limits, type OrgStatus } from '@shoal/contract'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eq } from '../../db/sql.ts'
@@ -10,7 +11,7 @@ import { rpcUsage } from '../../modules/rpc/tables.ts'
 import { rpcWatchChannel } from '../../modules/chains/index.ts'
 import { notify } from '../../db/notifications.ts'
 import { replaceRpcToken } from '../../modules/rpc/tokens.ts'
-import { untilValue } from '../../testing/until.ts'
+import { until, untilValue } from '../../testing/until.ts'
 import { call, post, startTestGateway, startRpcTestbed, type RpcTestbed } from './testbed.ts'
 
 let devnet: Devnet
@@ -171,4 +172,47 @@ test('an organization cannot exceed its rate, and each call of a batch counts', 
     () => post(url, batch),
     (o) => o.status === 200,
   )
+})
+
+/**
+ * Sends a part of a request with a body of `length` bytes, or in chunks, whose length is unknown. Resolves with the status, or 0 when the
+ * connection ends.
+ */
+function beginRequest(url: string, length: number | 'chunked', sentBytes = 1_000) {
+  const headers = length === 'chunked' ? { 'transfer-encoding': length } : { 'content-length': length }
+  const sent = request(url, { method: 'POST', headers, agent: false })
+  sent.on('error', () => {})
+  sent.write(' '.repeat(sentBytes))
+  const status = new Promise<number>((done) => {
+    sent.once('response', (response) => done(response.resume().statusCode ?? 0))
+    sent.once('close', () => done(0))
+  })
+  return { status, end: () => sent.destroy() }
+}
+
+test.each([[4_000_000, 1_000] as const, ['chunked', 100_000] as const])(
+  'a large body (%s) is not read for an unknown token',
+  async (length, sentBytes) => {
+    const { status, end } = beginRequest(t.gateway.urlOf('devnet', `rpc_${'0'.repeat(40)}`), length, sentBytes)
+    expect(await status).toBe(401)
+    end()
+  },
+)
+
+test('an organization may have many small requests in progress, even of unknown length', async () => {
+  const url = await urlOf((await t.make.org()).id)
+  const requests = Array.from({ length: 40 }, () => beginRequest(url, 'chunked'))
+  expect(await post(url, JSON.stringify(balance).padEnd(4_900_000))).toMatchObject({ status: 200 })
+  for (const { end } of requests) end()
+})
+
+test('an organization with many large requests gets HTTP 429, and does not prevent those of others', async () => {
+  const [flooding, other] = await Promise.all([t.make.org(), t.make.org()])
+  const url = await urlOf(flooding.id)
+  const flood = Array.from({ length: 40 }, () => beginRequest(url, 5_000_000))
+  expect(await Promise.race(flood.map(({ status }) => status))).toBe(429)
+  const text = JSON.stringify(balance).padEnd(4_900_000)
+  expect(await post(await urlOf(other.id), text)).toMatchObject({ status: 200, body: { id: 'call-1' } })
+  for (const { end } of flood) end()
+  await until(async () => expect(await post(url, text)).toMatchObject({ status: 200 }))
 })
