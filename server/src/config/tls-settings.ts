@@ -49,7 +49,7 @@ export const tlsSettings = {
     .string()
     .default('')
     .describe(
-      'DNS servers that verify the domains of organizations: IP addresses with or without a port, separated by commas. Unset: those of the host.',
+      'DNS servers that verify the domains of organizations and resolve the webhooks of alerts: IP addresses with or without a port, separated by commas. Unset: those of the host.',
     ),
 } satisfies Record<string, z.ZodType>
 

@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createSocket } from 'node:dgram'
+import { lookup } from 'node:dns/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { postJson } from './post.ts'
 import { isPrivateUrl, isPublicAddress, systemNetwork, type NetworkAccess } from './network-access.ts'
 import { startReceiver, type Receiver } from './testing/receiver.ts'
@@ -103,6 +105,39 @@ describe('when private networks are not allowed', () => {
     })
     expect(lookups).toBe(1)
     expect(receiver.received[0]?.headers['host']).toBe(`rebinding.example:${receiver.port}`)
+  })
+})
+
+/** Starts a DNS server that responds with the address 127.0.0.1 to queries for IPv4 addresses, or not at all. Returns its address. */
+async function startDns({ isSilent = false } = {}): Promise<string> {
+  const server = createSocket('udp4')
+  server.on('message', (query, sender) => {
+    if (isSilent) return
+    const question = query.subarray(12, query.indexOf(0, 12) + 5)
+    const isIpv4 = question.readUInt16BE(question.length - 4) === 1
+    const head = Buffer.from([query[0] ?? 0, query[1] ?? 0, 0x81, 0x80, 0, 1, 0, isIpv4 ? 1 : 0, 0, 0, 0, 0])
+    const record = Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1])
+    server.send(Buffer.concat([head, question, ...(isIpv4 ? [record] : [])]), sender.port, sender.address)
+  })
+  await new Promise<void>((done) => server.bind(0, '127.0.0.1', done))
+  onTestFinished(() => void server.close())
+  return `127.0.0.1:${server.address().port}`
+}
+
+describe('DNS', () => {
+  test('resolves names when only public addresses are allowed', async () => {
+    const network = systemNetwork(false, [await startDns()])
+    expect(await post(`http://hooks.example.com:${receiver.port}/`, network)).toMatchObject({
+      error: 'The address is in a private network. Only public addresses are allowed.',
+    })
+  })
+
+  test('that does not respond delays no other lookup of the process', async () => {
+    const network = systemNetwork(false, [await startDns({ isSilent: true })])
+    const posts = Array.from({ length: 16 }, (_, n) => post(`http://hook-${n}.example.com/`, network, 60_000))
+    expect(await Promise.race([lookup('localhost').then(() => 'localhost'), ...posts])).toBe('localhost')
+    for (const result of await Promise.all(posts))
+      expect(result).toMatchObject({ isAccepted: false, error: 'The host name could not be resolved.' })
   })
 })
 

@@ -1,6 +1,8 @@
 import ipaddr from 'ipaddr.js'
 import { lookup as systemLookup, type LookupAddress } from 'node:dns'
+import { Resolver } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
+import { callbackify } from 'node:util'
 import { Agent, buildConnector } from 'undici'
 
 /** Thrown for an address in a private network, which tenants must not reach through the server. */
@@ -15,11 +17,38 @@ export type NetworkAccess = {
   allowsPrivate: boolean
 }
 
-/** Resolves names as the operating system does. */
-export const systemNetwork = (allowsPrivate: boolean): NetworkAccess => ({
-  lookup: (host, done) => systemLookup(host, { all: true }, done),
-  allowsPrivate,
-})
+/** Maximum duration of one of the two queries to a DNS server. */
+const dnsTimeoutMs = 2_000
+
+/**
+ * Resolves names with DNS, or as the operating system does (with `/etc/hosts`) if private addresses are allowed.
+ * @param dnsServers addresses of DNS servers; empty: those of the host
+ */
+export function systemNetwork(allowsPrivate: boolean, dnsServers: readonly string[] = []): NetworkAccess {
+  const resolve = callbackify((host: string) => resolveWithDns(host, dnsServers))
+  return {
+    lookup: (host, done) => (allowsPrivate ? systemLookup(host, { all: true }, done) : resolve(host, done)),
+    allowsPrivate,
+  }
+}
+
+/**
+ * The lookups of the operating system occupy threads of the process, so a few names whose DNS does not respond would delay all other
+ * lookups of the server.
+ */
+async function resolveWithDns(host: string, servers: readonly string[]): Promise<LookupAddress[]> {
+  if (isLocalhost(host)) return [{ address: '127.0.0.1', family: 4 }]
+  const resolver = new Resolver({ timeout: dnsTimeoutMs, tries: 2 })
+  if (servers.length > 0) resolver.setServers(servers)
+  const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+  if (v4.status === 'rejected' && v6.status === 'rejected') throw v4.reason
+  return [
+    ...(v4.status === 'fulfilled' ? v4.value.map((address) => ({ address, family: 4 })) : []),
+    ...(v6.status === 'fulfilled' ? v6.value.map((address) => ({ address, family: 6 })) : []),
+  ]
+}
+
+const isLocalhost = (host: string): boolean => /(^|\.)localhost\.?$/.test(host)
 
 /**
  * True for addresses that are routed on the public internet; false for loopback, private, link-local (metadata services of clouds),
@@ -36,7 +65,7 @@ export function isPublicAddress(text: string): boolean {
 /** Whether the host of the URL is a private address or localhost. Other names are resolved and checked when connecting. */
 export function isPrivateUrl(url: URL): boolean {
   const host = withoutBrackets(url.hostname)
-  return isIP(host) ? !isPublicAddress(host) : /(^|\.)localhost\.?$/.test(host)
+  return isIP(host) ? !isPublicAddress(host) : isLocalhost(host)
 }
 
 /**

@@ -81,7 +81,7 @@ function failureOf(error: unknown, isTimeout: boolean, timeoutMs: number): PostR
 }
 
 const connectionErrors: [RegExp, string][] = [
-  [/ENOTFOUND|EAI_/, 'The host name could not be resolved.'],
+  [/ENOTFOUND|ENODATA|ESERVFAIL|EREFUSED|ETIMEOUT|EBADNAME|EAI_/, 'The host name could not be resolved.'],
   [/ECONNREFUSED/, 'The connection was refused.'],
   [/EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT/, 'The host could not be reached.'],
   [/CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS|EPROTO|ERR_SSL/, 'No secure connection: the certificate is not valid.'],

@@ -19,7 +19,7 @@ export type SendOptions = { networkAccess: NetworkAccess; timeoutMs: number }
 
 /** Returns the options from the settings: whether private addresses are allowed, and a timeout of ten seconds. */
 export const sendOptionsOf = (app: Pick<App, 'config'>): SendOptions => ({
-  networkAccess: systemNetwork(app.config.SHOAL_ALERTS_ALLOW_PRIVATE),
+  networkAccess: systemNetwork(app.config.SHOAL_ALERTS_ALLOW_PRIVATE, app.config.dnsServers),
   timeoutMs: 10_000,
 })
 
