@@ -28,7 +28,10 @@ export function ErrorState({
   const Heading = isPage ? 'h1' : 'h2'
   const requestId = requestIdOf(error)
   return (
-    <div role="alert" className="rounded-lg border border-line px-5 py-4 in-data-card:border-0 in-data-card:px-3.5">
+    <div
+      role="alert"
+      className="rounded-lg border border-line px-5 py-4 in-data-card:border-0 in-data-[card=flush]:px-3.5 in-data-[card=padded]:p-0"
+    >
       <div className="flex flex-wrap items-start gap-2.5">
         <CircleAlert size={16} aria-hidden className="mt-0.5 shrink-0 text-bad" />
         {/* On phones the button is below the text. */}

@@ -6,7 +6,10 @@ type Props = { title?: ReactNode; aside?: ReactNode; children: ReactNode; classN
 /** A bordered surface with an optional header. */
 export function Card({ title, aside, children, className, isPadded = false }: Props) {
   return (
-    <section data-card className={cx('overflow-hidden rounded-lg border border-line bg-canvas', className)}>
+    <section
+      data-card={isPadded ? 'padded' : 'flush'}
+      className={cx('overflow-hidden rounded-lg border border-line bg-canvas', className)}
+    >
       {title && (
         <header className="flex min-h-11 items-center gap-3 border-b border-line px-3.5 py-1.5">
           <h2 className="flex-1 text-md font-semibold">{title}</h2>

@@ -55,7 +55,7 @@ function Header({ name, actions }: { name: string; actions?: ReactNode }) {
     <PageHeader
       title="Domains"
       context={`Serve the API of a tag of ${name} at your own domain, over HTTPS.`}
-      crumbs={<Link to="/settings">Settings</Link>}
+      crumbs={<Link to="/settings">Organization settings</Link>}
       actions={actions}
     />
   )

@@ -28,7 +28,7 @@ export default function StatusPageSettingsPage() {
       <PageHeader
         title="Status page"
         context={`What everyone may see of ${orgTitle(org)}, without signing in.`}
-        crumbs={<Link to="/settings">Settings</Link>}
+        crumbs={<Link to="/settings">Organization settings</Link>}
       />
       {org.limits.playground ? (
         <EmptyState
