@@ -1,0 +1,47 @@
+import { connect, constants } from 'node:http2'
+import { createSecureContext } from 'node:tls'
+import { expect, onTestFinished, test } from 'vitest'
+import { listen } from '../ports/listener.ts'
+import { until } from '../testing/until.ts'
+import { createSelfSigned } from './self-signed.ts'
+import { createTlsLayer } from './tls-layer.ts'
+
+const name = 'squids.shoal.test'
+
+/** Opens a port whose requests are counted, and a function that connects to it over HTTP/2. */
+async function openPort() {
+  const layer = createTlsLayer()
+  const context = createSecureContext(await createSelfSigned(name))
+  layer.setCertificates({ contextFor: async () => context, challengeFor: async () => null })
+  const listener = await listen(0, '127.0.0.1', { layer })
+  onTestFinished(() => listener.close())
+  const counts = { requests: 0 }
+  listener.setHandlers({
+    request: (_, res) => {
+      counts.requests++
+      res.end('ok')
+    },
+  })
+  const openSession = async () => {
+    const session = connect(`https://127.0.0.1:${listener.port}`, { servername: name, rejectUnauthorized: false })
+    onTestFinished(() => session.destroy())
+    session.on('error', () => undefined)
+    await new Promise((done) => session.once('connect', done))
+    return session
+  }
+  return { layer, counts, openSession }
+}
+
+test('a client that resets thousands of HTTP/2 streams is disconnected; others still work', async () => {
+  const { layer, counts, openSession } = await openPort()
+  const attacker = await openSession()
+  for (let batch = 0; batch < 60 && !attacker.destroyed; batch++) {
+    const streams = Array.from({ length: 50 }, () => attacker.request({ ':path': '/' }).on('error', () => undefined))
+    for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL)
+    await new Promise((done) => setImmediate(done))
+  }
+  await until(() => expect(layer.openConnections()).toBe(0))
+  expect(counts.requests).toBeLessThan(2_000)
+  const stream = (await openSession()).request({ ':path': '/' }).resume()
+  expect(await new Promise((done) => stream.once('response', (head) => done(head[':status'])))).toBe(200)
+})
