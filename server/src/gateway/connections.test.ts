@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { until } from '../testing/until.ts'
@@ -345,3 +346,30 @@ test.each(['unknown@v1', 'test-squid@v1'])(
     caller.destroy()
   },
 )
+
+describe('a squid that sends informational responses without end', () => {
+  beforeEach(async () => {
+    const squid = await bed.createVersion()
+    const { server } = await bed.serve(squid, () => {})
+    const sendEndlessly = (socket: Duplex) => {
+      const send = () => {
+        if (!socket.destroyed) socket.write('HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n', () => setImmediate(send))
+      }
+      socket.on('error', () => {})
+      send()
+    }
+    server.on('connection', (socket) => socket.once('data', () => sendEndlessly(socket)))
+  })
+
+  test('is disconnected from its callers', async () => {
+    expect(await (await fetch(api(), mutation)).json()).toMatchObject({ code: 'BROKEN_OFF' })
+  })
+
+  test('is disconnected from callers that want to open a WebSocket', async () => {
+    await expect(
+      new Promise((done, fail) => {
+        new WebSocket(api().replace('http', 'ws')).once('open', done).once('error', fail)
+      }),
+    ).rejects.toThrow('502')
+  })
+})

@@ -34,6 +34,9 @@ const maxHeldBytes = 65_536
 /** Maximum number of attempts, so that a request that crashes a program does not reach every replica. */
 const maxAttempts = 2
 
+/** Maximum number of informational responses to a request, which no caller slows down because they are not forwarded. */
+export const maxInformational = 100
+
 /** Error codes of connections that failed before any part of the request was sent. */
 const notSentCodes = new Set([
   'ECONNREFUSED',
@@ -130,6 +133,7 @@ function send(
     let elapsedMs = 0
     let bytes = 0
     let status = 0
+    let informational = 0
     const handler: Dispatcher.DispatchHandler = {
       onRequestStart: (controller) => {
         const abort = () => {
@@ -138,9 +142,12 @@ function send(
         if (res.destroyed) abort()
         else res.once('close', abort)
       },
-      onResponseStart: (_, code, received) => {
+      onResponseStart: (controller, code, received) => {
         // Informational responses, such as early hints, are not forwarded.
-        if (code < 200) return
+        if (code < 200) {
+          if (++informational > maxInformational) controller.abort(new Error('Too many informational responses'))
+          return
+        }
         status = code
         elapsedMs = performance.now() - startedMs
         const squidHeaders = responseHeaders(received, cors !== null)

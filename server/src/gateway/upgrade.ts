@@ -1,6 +1,7 @@
 import { request, type IncomingMessage } from 'node:http'
 import { pipeline, type Duplex } from 'node:stream'
 import { requestHeaders, responseHeaders } from './headers.ts'
+import { maxInformational } from './proxy.ts'
 import type { SquidProgram } from './squid-programs.ts'
 import { WebSocketGate } from './websocket-gate.ts'
 
@@ -68,6 +69,10 @@ export function forwardUpgrade({
       // Also ends the connection if the squid ends in the middle of its response.
       pipeline(response, socket, () => destroyLater(socket))
       done(response.statusCode ?? 502)
+    })
+    let informational = 0
+    squidRequest.on('information', () => {
+      if (++informational > maxInformational) squidRequest.destroy(new Error('Too many informational responses'))
     })
     squidRequest.once('timeout', () => squidRequest.destroy(new Error('timeout')))
     squidRequest.once('error', () => done(isConnected ? 'interrupted' : 'unreachable'))
