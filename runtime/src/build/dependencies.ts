@@ -1,11 +1,11 @@
 import { constants, existsSync } from 'node:fs'
-import { copyFile, lchown, mkdir, rename, rm } from 'node:fs/promises'
+import { copyFile, lchown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BuildFailure } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
 import { type BuildRun, runStep, sealResult } from './build-step.ts'
 import type { WorkDirs } from './build-work.ts'
-import { commandsOf, managerEnvironment, prepareForPrune } from './manager-commands.ts'
+import { commandsOf, managerEnvironment, productionPackageJson } from './manager-commands.ts'
 
 /** Installs the dependencies strictly from the lockfile, or with the manifest's install command. */
 export async function install(run: BuildRun, dirs: WorkDirs, installCommand: string[] | null): Promise<void> {
@@ -59,7 +59,7 @@ export async function createProductionTree(
 ): Promise<number> {
   const workDir = join(dirs.dir, 'production')
   await mkdir(workDir)
-  await copyManagerFiles(run, dirs.source, workDir)
+  await copyManagerFiles(run, dirs.source, workDir, 'prune')
   await cloneWritable(run, full, join(workDir, 'node_modules'))
   if (await prune(run, dirs, workDir)) {
     await rename(join(workDir, 'node_modules'), production)
@@ -71,15 +71,14 @@ export async function createProductionTree(
 
 /** Removes development dependencies in the app's folder and restores source files that the package manager changed. */
 export async function pruneInPlace(run: BuildRun, dirs: WorkDirs): Promise<void> {
-  await copyManagerFiles(run, dirs.source, dirs.app)
+  await copyManagerFiles(run, dirs.source, dirs.app, 'prune')
   await prune(run, dirs, dirs.app)
-  await copyManagerFiles(run, dirs.source, dirs.app)
+  await copyManagerFiles(run, dirs.source, dirs.app, 'restore')
 }
 
 /** Removes development dependencies in `cwd`. Logs a failure of the package manager, and returns false. */
 async function prune(run: BuildRun, dirs: WorkDirs, cwd: string): Promise<boolean> {
   const { prune: command, pruneEnv } = commandsOf(run.manager)
-  await prepareForPrune(run.manager, cwd)
   try {
     await runStep(run, {
       step: 'prune',
@@ -100,20 +99,28 @@ async function prune(run: BuildRun, dirs: WorkDirs, cwd: string): Promise<boolea
 }
 
 /**
- * Copies package.json, the lockfile and the configuration files. Deletes the existing files in `to` first, since a build may have replaced them
- * with links.
+ * Copies package.json, the lockfile and the configuration files; for `prune`, with a package.json that leaves only production dependencies.
+ * Deletes the existing files in `to` first and never opens them, since a build may replace them with links at any time.
  */
-async function copyManagerFiles(run: BuildRun, from: string, to: string): Promise<void> {
+async function copyManagerFiles(run: BuildRun, from: string, to: string, use: 'prune' | 'restore'): Promise<void> {
   const { configFiles } = commandsOf(run.manager)
   const names = ['package.json', ...(run.manager.lockfile === null ? [] : [run.manager.lockfile.name]), ...configFiles]
   for (const name of names.filter((name) => existsSync(join(from, name)))) {
     const target = join(to, name)
     await rm(target, { recursive: true, force: true })
-    await copyFile(join(from, name), target, constants.COPYFILE_EXCL)
+    const changed = use === 'prune' && name === 'package.json' ? await readProductionPackageJson(run, from) : null
+    if (changed === null) await copyFile(join(from, name), target, constants.COPYFILE_EXCL)
+    else await writeFile(target, JSON.stringify(changed, null, 2), { flag: 'wx' })
     await setOwner(target, run.uid)
   }
   await setOwner(to, run.uid)
 }
+
+const readProductionPackageJson = async ({ manager }: BuildRun, dir: string): Promise<Record<string, unknown> | null> =>
+  productionPackageJson(
+    manager,
+    JSON.parse(await readFile(join(dir, 'package.json'), 'utf8')) as Record<string, unknown>,
+  )
 
 async function setOwner(path: string, uid: number | null): Promise<void> {
   if (uid !== null) {

@@ -1,4 +1,3 @@
-import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PackageManager } from './package-manager.ts'
 
@@ -57,14 +56,6 @@ const MANAGERS: Record<PackageManager['kind'], ManagerCommands> = {
 
 export function commandsOf(manager: PackageManager): ManagerCommands {
   return MANAGERS[manager.kind]
-}
-
-/** Adapts the files in `dir` so that `prune` leaves only production dependencies. */
-export async function prepareForPrune(manager: PackageManager, dir: string): Promise<void> {
-  if (manager.kind !== 'yarn-berry') return
-  const file = join(dir, 'package.json')
-  const changed = productionPackageJson(manager, JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>)
-  if (changed !== null) await writeFile(file, JSON.stringify(changed, null, 2))
 }
 
 /** Returns the package.json with which `prune` leaves only production dependencies; null if that is the squid's own. */
