@@ -33,7 +33,6 @@ export function cloneTree(from: string, to: string, options: CloneOptions): void
 function cloneFolder(from: string, to: string, relativeDir: string, options: CloneOptions): void {
   const { uid, hardLinks } = options
   mkdirSync(to, { mode: 0o755 })
-  setOwner(to, uid)
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     const source = `${from}/${entry.name}`
     const target = `${to}/${entry.name}`
@@ -48,10 +47,12 @@ function cloneFolder(from: string, to: string, relativeDir: string, options: Clo
       (hardLinks === 'packages' && isManagerMetadata(path)) ||
       !tryLink(source, target)
     ) {
-      copyFileSync(source, target, constants.COPYFILE_FICLONE)
+      copyFileSync(source, target, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL)
       setOwner(target, uid)
     }
   }
+  // Only now: a program of the user could replace a folder with a link while the server fills it.
+  setOwner(to, uid)
 }
 
 /** Gives all folders of a tree, and the files that package managers rewrite in place, to the user `uid`. */

@@ -59,8 +59,9 @@ export async function createProductionTree(
 ): Promise<number> {
   const workDir = join(dirs.dir, 'production')
   await mkdir(workDir)
-  await copyManagerFiles(run, dirs.source, workDir, 'prune')
   await cloneWritable(run, full, join(workDir, 'node_modules'))
+  // Last, because it gives the folder to the user of the build script, which is running.
+  await copyManagerFiles(run, dirs.source, workDir, 'prune')
   if (await prune(run, dirs, workDir)) {
     await rename(join(workDir, 'node_modules'), production)
   } else {
