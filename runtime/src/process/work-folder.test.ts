@@ -1,10 +1,12 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { ContainerSpec } from '../driver.ts'
 import { describeKinds } from './host-harness.ts'
 import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
 import { until } from '../until.ts'
+import { prepareWorkFolder } from './work-folder.ts'
 
 /** Performs the operations in OPERATIONS and prints their results. */
 const PROGRAM = `
@@ -124,4 +126,23 @@ describeKinds(KINDS, (kind) => {
     expect(await harness.leftovers()).toEqual([])
     expect(readFileSync('/proc/self/mounts', 'utf8')).not.toContain(harness.options.stateDir)
   })
+})
+
+test.runIf(process.getuid?.() === 0)('while the server fills a work folder, its folders belong to the server', () => {
+  const uid = 65_534
+  const dir = mkdtempSync(join(tmpdir(), 'shoal-work-'))
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
+  const [image, workFolder] = [join(dir, 'image'), join(dir, 'work-folder')]
+  mkdirSync(join(image, 'assets'), { recursive: true })
+  // The longest possible path of the image is too long for the work folder, so that filling it fails.
+  let path = join(image, 'too-long')
+  for (; path.length < 4_090; path = join(path, 'x'.repeat(Math.min(200, 4_093 - path.length)))) mkdirSync(path)
+  mkdirSync(path)
+  const prepare = () => prepareWorkFolder('links', image, workFolder, { uid, diskPrefix: [] })
+  expect(prepare).toThrow('ENAMETOOLONG')
+  const owners = () => readdirSync(workFolder).map((name) => statSync(join(workFolder, name)).uid)
+  expect(owners()).toEqual([0])
+  rmSync(join(image, 'too-long'), { recursive: true })
+  expect(readdirSync(prepare().cwd)).toEqual(['assets'])
+  expect(owners()).toEqual([uid])
 })

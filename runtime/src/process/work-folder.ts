@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chownSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, lchownSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { NEW_MOUNT_NAMESPACE, PLAIN_ENV } from './sandbox.ts'
@@ -87,7 +87,12 @@ export function prepareWorkFolder(
   const cwd = join(dir, kind === 'overlay' ? 'upper' : 'app')
   // With overlays the folder is private, since programs access it through the mount.
   mkdirSync(dir, { recursive: true, mode: kind === 'overlay' ? 0o700 : 0o711 })
-  fillFolder(kind, { from: appDir, to: cwd, uid, entries: 0 })
+  if (!existsSync(cwd)) {
+    const newFolder = `${cwd}-new`
+    rmSync(newFolder, { recursive: true, force: true })
+    fillFolder(kind, { from: appDir, to: newFolder, uid, entries: 0 })
+    renameSync(newFolder, cwd)
+  }
   if (kind === 'links') return { cwd, commandPrefix: diskPrefix, writableDirs: [cwd] }
   mkdirSync(join(dir, 'work'), { recursive: true })
   const namespace = diskPrefix.length > 0 ? diskPrefix : NEW_MOUNT_NAMESPACE
@@ -96,11 +101,10 @@ export function prepareWorkFolder(
 
 type FillProgress = { from: string; to: string; uid: number | null; entries: number }
 
-/** Recreates the image's folders, owned by the container's user; `links` also creates the links to its files. Keeps existing folders. */
+/** Recreates the image's folders, owned by the container's user; `links` also creates the links to its files. */
 function fillFolder(kind: WorkFolders, progress: FillProgress): void {
   const { from, to, uid } = progress
-  if (mkdirSync(to, { recursive: true, mode: 0o755 }) === undefined) return
-  if (uid !== null) chownSync(to, uid, uid)
+  mkdirSync(to, { mode: 0o755 })
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     progress.entries++
     const isFolder = entry.isDirectory() && entry.name !== SHARED_FOLDER && progress.entries <= MAX_ENTRIES
@@ -111,4 +115,6 @@ function fillFolder(kind: WorkFolders, progress: FillProgress): void {
       progress.entries = folderProgress.entries
     } else if (kind === 'links') symlinkSync(source, target)
   }
+  // Only now: another program of the user could replace a folder with a link while the server fills it.
+  if (uid !== null) lchownSync(to, uid, uid)
 }
