@@ -5,7 +5,12 @@ import { BuildFailure } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
 import { type BuildRun, runStep, sealResult } from './build-step.ts'
 import type { WorkDirs } from './build-work.ts'
-import { commandsOf, managerEnvironment, productionPackageJson } from './manager-commands.ts'
+import {
+  commandsOf,
+  managerEnvironment,
+  needsProductionPackageJson,
+  productionPackageJson,
+} from './manager-commands.ts'
 
 /** Installs the dependencies strictly from the lockfile, or with the manifest's install command. */
 export async function install(run: BuildRun, dirs: WorkDirs, installCommand: string[] | null): Promise<void> {
@@ -109,19 +114,16 @@ async function copyManagerFiles(run: BuildRun, from: string, to: string, use: 'p
   for (const name of names.filter((name) => existsSync(join(from, name)))) {
     const target = join(to, name)
     await rm(target, { recursive: true, force: true })
-    const changed = use === 'prune' && name === 'package.json' ? await readProductionPackageJson(run, from) : null
-    if (changed === null) await copyFile(join(from, name), target, constants.COPYFILE_EXCL)
-    else await writeFile(target, JSON.stringify(changed, null, 2), { flag: 'wx' })
+    if (use === 'prune' && name === 'package.json' && needsProductionPackageJson(run.manager)) {
+      const packageJson = JSON.parse(await readFile(join(from, name), 'utf8')) as Record<string, unknown>
+      await writeFile(target, JSON.stringify(productionPackageJson(run.manager, packageJson), null, 2), { flag: 'wx' })
+    } else {
+      await copyFile(join(from, name), target, constants.COPYFILE_EXCL)
+    }
     await setOwner(target, run.uid)
   }
   await setOwner(to, run.uid)
 }
-
-const readProductionPackageJson = async ({ manager }: BuildRun, dir: string): Promise<Record<string, unknown> | null> =>
-  productionPackageJson(
-    manager,
-    JSON.parse(await readFile(join(dir, 'package.json'), 'utf8')) as Record<string, unknown>,
-  )
 
 async function setOwner(path: string, uid: number | null): Promise<void> {
   if (uid !== null) {

@@ -58,11 +58,15 @@ export function commandsOf(manager: PackageManager): ManagerCommands {
   return MANAGERS[manager.kind]
 }
 
+/** Whether `prune` needs another package.json than the squid's own to leave only production dependencies. */
+export const needsProductionPackageJson = (manager: PackageManager): boolean => manager.kind === 'yarn-berry'
+
 /** Returns the package.json with which `prune` leaves only production dependencies; null if that is the squid's own. */
 export const productionPackageJson = (
   manager: PackageManager,
   packageJson: Record<string, unknown>,
-): Record<string, unknown> | null => (manager.kind === 'yarn-berry' ? { ...packageJson, devDependencies: {} } : null)
+): Record<string, unknown> | null =>
+  needsProductionPackageJson(manager) ? { ...packageJson, devDependencies: {} } : null
 
 /** Returns the command with which the user updates a lockfile that does not match package.json. */
 export function lockfileUpdateCommand(manager: PackageManager): string {

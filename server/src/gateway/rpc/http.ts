@@ -32,6 +32,8 @@ export function sendNoContent(res: ServerResponse): void {
  */
 export function readText(req: IncomingMessage, smallBytes: number, allowLarge: () => number): Promise<string | null> {
   return new Promise((resolve, reject) => {
+    // The caller may have disconnected before; then no event follows.
+    if (req.destroyed) return reject(new Error('The caller disconnected'))
     let maxBytes = smallBytes
     let isLarge = false
     const isTooLarge = (bytes: number): boolean => {

@@ -79,9 +79,7 @@ export class RpcRoute {
     if (req.method === 'OPTIONS') return sendPreflight(res)
     if (req.method !== 'POST')
       return sendError(res, 405, 'null', { code: codes.invalidRequest, message: 'Send JSON-RPC 2.0 by POST.' })
-    const account = await this.#admission.find(token)
-    const rejection = this.#admission.checkAccount(account)
-    const body = await this.#bodies.read(req, res, rejection ?? { id: account?.orgId ?? 0 })
+    const body = await this.#bodies.read(req, res, () => this.#findOrg(token))
     if ('error' in body) {
       res.setHeader('connection', 'close')
       return sendError(res, body.status, 'null', body.error)
@@ -91,6 +89,12 @@ export class RpcRoute {
     } finally {
       body.release()
     }
+  }
+
+  async #findOrg(token: string): Promise<{ id: number } | RpcRejection> {
+    const account = await this.#admission.find(token)
+    const rejection = this.#admission.checkAccount(account)
+    return rejection || !account ? (rejection ?? unknownToken) : { id: account.orgId }
   }
 
   async #execute(

@@ -19,20 +19,23 @@ export class RequestBodies {
   readonly #memory = new MemoryBudget(capacityBytes)
 
   /**
-   * Reads the body of a call of the organization; `org` is the reason why all its calls are rejected, in which case only a small body
-   * is read. Resolves with a rejection if the body is too large or its organization has too many large ones. Rejects when the caller
-   * disconnects, or when the memory is given to another organization, after destroying the response.
+   * Reads a body. Calls `findOrg` unless the header says that the body is small; it may return the reason why all calls of the token are
+   * rejected, in which case only a small body is read. Resolves with a rejection if the body is too large or its organization has too many
+   * large ones. Rejects when the caller disconnects, or when the memory is given to another organization, after destroying the response.
    */
   async read(
     req: IncomingMessage,
     res: ServerResponse,
-    org: { id: number } | RpcRejection,
+    findOrg: () => Promise<{ id: number } | RpcRejection>,
   ): Promise<RequestBody | RpcRejection> {
+    const length = req.headers['transfer-encoding'] === undefined ? Number(req.headers['content-length'] ?? 0) : null
+    const isSmall = length !== null && length <= maxSmallBytes
+    const org = isSmall ? tooLarge : await findOrg()
     let rejection = 'error' in org ? org : tooLarge
     let release = () => {}
     const allowLarge = (): number => {
       if ('error' in org) return 0
-      const bytes = Math.min(Number(req.headers['content-length'] ?? maxBodyBytes), maxBodyBytes)
+      const bytes = Math.min(length ?? maxBodyBytes, maxBodyBytes)
       const reserved = this.#memory.reserve(String(org.id), bytes, () => res.destroy())
       if (reserved) release = reserved
       else rejection = tooManyLarge

@@ -16,15 +16,18 @@ const maxConcurrentPerOrg = 4
 /** The channel whose deliveries the job sends. */
 export type DeliveryJobData = { channelId: number }
 
-/** Queues the job of a delivery, in the transaction that assigns it. Retries have a lower priority than new messages. */
+/**
+ * Queues the job of a delivery, in the transaction that assigns it. Retries have a lower priority than new messages. `channels`: all channels of
+ * the organization, if the caller has read them.
+ */
 export async function sendDeliveryJob(
   { jobs, db }: Pick<App, 'jobs' | 'db'>,
   { jobId, orgId, channelId }: Pick<DeliveryRow, 'jobId' | 'orgId' | 'channelId'>,
-  { delayMs = 0, isRetry = false } = {},
+  { delayMs = 0, isRetry = false, channels }: { delayMs?: number; isRetry?: boolean; channels?: { id: number }[] } = {},
 ): Promise<void> {
   if (jobId === null) throw new Error('The delivery has no job')
   const data: DeliveryJobData = { channelId }
-  const position = (await listChannels(db, orgId)).findIndex(({ id }) => id === channelId)
+  const position = (channels ?? (await listChannels(db, orgId))).findIndex(({ id }) => id === channelId)
   const group = `${orgId}:${position % maxConcurrentPerOrg}`
   await jobs.send(deliverQueue, data, { id: jobId, delayMs, group, isLowPriority: isRetry })
 }

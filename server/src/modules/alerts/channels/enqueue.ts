@@ -30,14 +30,15 @@ export async function enqueueTransition(
 ): Promise<void> {
   await ensureEmailChannel(tx, orgId, at)
   const notified = what === 'ENDED' ? await listNotifiedChannelIds(tx, event.id) : null
-  const channels = (await listChannels(tx, orgId)).filter(
+  const channels = await listChannels(tx, orgId)
+  const receivers = channels.filter(
     ({ id, type, isEnabled }) => isEnabled && (!isQuiet || type === 'webhook') && (notified?.includes(id) ?? true),
   )
   const { code, name } = await getOrg(tx, orgId)
   const body = transitionMessage(event, what, { organization: { code, name }, at })
   const deliveries = await addDeliveries(
     tx,
-    channels.map(({ id }) => ({
+    receivers.map(({ id }) => ({
       orgId,
       channelId: id,
       eventId: event.id,
@@ -49,5 +50,5 @@ export async function enqueueTransition(
       jobId: randomUUID(),
     })),
   )
-  for (const delivery of deliveries) await sendDeliveryJob(app, delivery)
+  for (const delivery of deliveries) await sendDeliveryJob(app, delivery, { channels })
 }
