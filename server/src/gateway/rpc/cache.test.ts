@@ -95,24 +95,28 @@ test('the disk cache survives restarts and stays within its limit, and a corrupt
   third.close()
 })
 
-test('gateways that start at the same time create and share one file', async () => {
+test('gateways that open and close one file at the same time create it once and share it', async () => {
+  // Enough rounds to fail in most runs when one gateway removes SQLite's files while another one opens the database.
+  const rounds = 250
   const script = `
     import { openDiskCache } from ${JSON.stringify(join(import.meta.dirname, 'disk-cache.ts'))}
-    const [file, startMs] = process.argv.slice(-2)
-    while (Date.now() < Number(startMs)) {}
+    const [dir, startMs] = process.argv.slice(-2)
     const warnings = []
-    const cache = openDiskCache(file, 100_000, { warn: (_, text) => warnings.push(text) })
-    cache?.set('key ' + process.pid, Buffer.from('x'))
-    cache?.close()
+    const log = { warn: ({ error }, text) => warnings.push([error, text]) }
+    for (let round = 0; round < ${rounds}; round++) {
+      while (Date.now() < Number(startMs) + round * 10) {}
+      const cache = openDiskCache(dir + '/shared-' + round + '.sqlite', 100_000, log)
+      cache?.set('key ' + process.pid, Buffer.from('x'))
+      cache?.close()
+    }
     console.log(JSON.stringify(warnings))`
-  for (let round = 0; round < 3; round++) {
-    const file = join(dir, `shared-${round}.sqlite`)
-    const startMs = String(Date.now() + 1_500)
-    const gateways = Array.from({ length: 4 }, () =>
-      promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script, file, startMs]),
-    )
-    for (const { stdout } of await Promise.all(gateways)) expect(stdout).toBe('[]\n')
-    const db = new DatabaseSync(file)
+  const startMs = String(Date.now() + 1_500)
+  const gateways = Array.from({ length: 4 }, () =>
+    promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script, dir, startMs]),
+  )
+  for (const { stdout } of await Promise.all(gateways)) expect(stdout).toBe('[]\n')
+  for (let round = 0; round < rounds; round++) {
+    const db = new DatabaseSync(join(dir, `shared-${round}.sqlite`))
     expect(db.prepare('select count(*) as count from answers').get()).toEqual({ count: 4 })
     db.close()
   }

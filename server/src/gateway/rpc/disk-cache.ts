@@ -129,10 +129,19 @@ function openDatabase(file: string): DatabaseSync {
   if (!existsSync(file)) createDatabase(file)
   // Earlier releases created files that every user of the host could read. SQLite creates its other files with the mode of the
   // first.
-  for (const path of [file, `${file}-wal`, `${file}-shm`]) if (existsSync(path)) chmodSync(path, 0o600)
+  for (const suffix of ['', '-wal', '-shm']) makePrivate(`${file}${suffix}`)
   const db = new DatabaseSync(file, { timeout: busyMs })
   db.exec(`pragma synchronous = off; ${schema}`)
   return db
+}
+
+function makePrivate(path: string): void {
+  try {
+    chmodSync(path, 0o600)
+  } catch (error) {
+    // The last process that closes a database removes its -wal and -shm files, possibly at this moment.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
 }
 
 /**
