@@ -1,6 +1,6 @@
 import { type Bench } from '../bench/support/result.ts'
 import { org } from './support/console.ts'
-import { audit, judgeReports } from './support/lighthouse.ts'
+import { audit, calibrate, judgeReports } from './support/lighthouse.ts'
 import { withVersions } from './support/versions.ts'
 
 const versionCount = 50
@@ -12,7 +12,8 @@ export const bench: Bench = {
     yield* withVersions(versionCount, async function* ({ shoal, deployer }) {
       // Signed in, with the onboarding tour finished and the invitations checked.
       const localStorageValues = { user_token: deployer.token, onboardingGuide: '4', tmp_invites_checked: 'true' }
-      const reports = await audit(`${shoal.url}/squids?organization=${org}`, undefined, localStorageValues)
+      const flags = await calibrate(shoal.url)
+      const reports = await audit(`${shoal.url}/squids?organization=${org}`, undefined, flags, localStorageValues)
       yield* judgeReports('list', 'mobile', reports, 95)
       if (process.env['LIGHTHOUSE_AUDITS'])
         for (const report of reports)

@@ -3,7 +3,7 @@ import { startShoal } from '../../e2e/support/shoal.ts'
 import { type Bench, atMost, median } from '../bench/support/result.ts'
 import { requirePackages } from '../debian-packages.ts'
 import { ensureConsole } from '../console-build.ts'
-import { audit, auditValue, judgeReports } from './support/lighthouse.ts'
+import { audit, auditValue, calibrate, judgeReports } from './support/lighthouse.ts'
 
 type Request = { resourceType?: string; url: string }
 
@@ -35,7 +35,7 @@ export const bench: Bench = {
     await ensureConsole()
     const shoal = await startShoal({ SHOAL_RUNTIME: 'sim' })
     try {
-      const mobile = await audit(shoal.url, undefined)
+      const mobile = await audit(shoal.url, undefined, await calibrate(shoal.url))
       yield* judgeReports('sign-in', 'mobile', mobile, 95)
       yield atMost(150, 'sign-in, blocking time, mobile', auditValue(mobile, 'total-blocking-time'), 'ms')
       yield atMost(130, 'sign-in, scripts and styles', median(await Promise.all(mobile.map(codeSizeKb))), 'KB')

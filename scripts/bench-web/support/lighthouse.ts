@@ -1,5 +1,5 @@
 import { launch } from 'chrome-launcher'
-import lighthouse, { type Config, type Result as Report } from 'lighthouse'
+import lighthouse, { type Config, type Flags, type Result as Report } from 'lighthouse'
 import { chromium } from 'playwright-core'
 import { type Result, atLeast, atMost, median } from '../../bench/support/result.ts'
 import { findBrowser } from '../../browser.ts'
@@ -21,25 +21,51 @@ async function store(port: number, url: string, stored: Record<string, string>):
   }
 }
 
-/** Runs Lighthouse several times, each time with a new browser profile whose local storage has these values. */
+async function auditOnce(
+  url: string,
+  config?: Config,
+  flags: Flags = {},
+  stored: Record<string, string> = {},
+): Promise<Report> {
+  const chrome = await launch({ chromePath: findBrowser() ?? '', chromeFlags })
+  try {
+    const isStored = Object.keys(stored).length > 0
+    if (isStored) await store(chrome.port, url, stored)
+    const allFlags: Flags = { port: chrome.port, logLevel: 'error', disableStorageReset: isStored, ...flags }
+    const run = await lighthouse(url, allFlags, config)
+    if (!run) throw new Error('Lighthouse returned no report')
+    return run.lhr
+  } finally {
+    chrome.kill()
+  }
+}
+
+/**
+ * The speed of the machines on which a CPU slowed 4 times, Lighthouse's default, simulates a mid-tier phone: the middle of the range
+ * 1,500 to 2,000 in Lighthouse's own documentation (docs/throttling.md), which recommends calibration on other machines.
+ */
+const referenceIndex = 1750
+
+/** Returns settings with which Lighthouse simulates the same phone on a slow machine as on a fast one. Prints what it measured. */
+export async function calibrate(url: string): Promise<Flags> {
+  const indexes: number[] = []
+  for (let round = 0; round < 3; round++)
+    indexes.push((await auditOnce(url, undefined, { onlyAudits: ['redirects'] })).environment.benchmarkIndex)
+  const index = median(indexes)
+  const cpuSlowdownMultiplier = Math.max(1, (4 * index) / referenceIndex)
+  console.error(`Lighthouse's benchmark index is ${index}: the CPU is slowed ${cpuSlowdownMultiplier.toFixed(1)} times`)
+  return { throttling: { cpuSlowdownMultiplier } }
+}
+
+/** Runs Lighthouse several times, each time with a new browser profile whose local storage has the values of `stored`. */
 export async function audit(
   url: string,
-  config: Config | undefined,
+  config?: Config,
+  flags: Flags = {},
   stored: Record<string, string> = {},
 ): Promise<Report[]> {
   const reports: Report[] = []
-  for (let round = 0; round < rounds; round++) {
-    const chrome = await launch({ chromePath: findBrowser() ?? '', chromeFlags })
-    try {
-      const isStored = Object.keys(stored).length > 0
-      if (isStored) await store(chrome.port, url, stored)
-      const run = await lighthouse(url, { port: chrome.port, logLevel: 'error', disableStorageReset: isStored }, config)
-      if (!run) throw new Error('Lighthouse returned no report')
-      reports.push(run.lhr)
-    } finally {
-      chrome.kill()
-    }
-  }
+  for (let round = 0; round < rounds; round++) reports.push(await auditOnce(url, config, flags, stored))
   return reports
 }
 
