@@ -1,6 +1,8 @@
 import { Resolver } from 'node:dns/promises'
 
-const timeoutMs = 3_000
+const queryTimeoutMs = 2_000
+/** The maximum duration of all queries for a domain. */
+const maxCheckMs = 5_000
 const maxRecords = 50
 /** The maximum length of a value from DNS in a message, in characters. */
 const maxDisplayLength = 80
@@ -27,19 +29,25 @@ export const proofName = (name: string): string => `_shoal.${name}`
  * Checks that the TXT record proves control of the domain, and that the domain points to the gateway, by a CNAME record or by the
  * gateway's addresses. Never rejects.
  * @param servers addresses of DNS servers; empty: those of the host
+ * @param limitMs the result is `unknown` if DNS has not responded by then
  */
 export async function checkDns(
   name: string,
   proof: string,
   gatewayName: string,
   servers: string[],
+  limitMs = maxCheckMs,
 ): Promise<DnsResult> {
-  const resolver = new Resolver({ timeout: timeoutMs, tries: 2 })
+  const resolver = new Resolver({ timeout: queryTimeoutMs, tries: 2 })
   if (servers.length > 0) resolver.setServers(servers)
-  const checks = {
-    proof: await checkProof(resolver, proofName(name), proof).catch((error: unknown) => unknown(name, error)),
-    target: await checkTarget(resolver, name, gatewayName).catch((error: unknown) => unknown(name, error)),
-  }
+  const timer = setTimeout(() => resolver.cancel(), limitMs)
+  const orUnknown = (check: Promise<RecordCheck>) => check.catch((error: unknown) => unknown(name, error))
+  const [proofCheck, targetCheck] = await Promise.all([
+    orUnknown(checkProof(resolver, proofName(name), proof)),
+    orUnknown(checkTarget(resolver, name, gatewayName)),
+  ])
+  clearTimeout(timer)
+  const checks = { proof: proofCheck, target: targetCheck }
   const failed = [checks.proof, checks.target].find(({ state }) => state !== 'FOUND')
   if (!failed || failed.state === 'FOUND') return { status: 'proven', problem: null, checks }
   return { status: failed.state === 'MISSING' ? 'missing' : 'unknown', problem: failed.problem, checks }
@@ -70,6 +78,8 @@ async function checkTarget(resolver: Resolver, name: string, gatewayName: string
 
 function unknown(name: string, error: unknown): RecordCheck {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+  if (code === 'ETIMEOUT' || code === 'ECANCELLED')
+    return { state: 'UNKNOWN', problem: `The DNS servers of ${name} did not respond in time.` }
   return { state: 'UNKNOWN', problem: `The DNS records of ${name} could not be read (${code}).` }
 }
 

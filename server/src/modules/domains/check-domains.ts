@@ -11,8 +11,8 @@ import { deleteDomain, selectActive, selectDueDomains, selectReleased, updateDom
 export type DomainsApp = Pick<App, 'db' | 'clock' | 'config' | 'log' | 'jobs'>
 
 const roundMs = 2_000
-/** The maximum number of domains that a round checks, concurrently. */
-const maxChecks = 8
+/** The maximum number of domains that a round checks, concurrently: so many that a few silent DNS servers do not delay the others. */
+const maxChecks = 32
 /** How long a domain stays active after its last successful check, while DNS has no records or does not respond. */
 const missingGraceMs = days(1)
 const unknownGraceMs = days(7)
