@@ -7,7 +7,8 @@ import { alertsUrl, detailsOf, digestTitle, helpUrlOf, titleOf, urlOf, type Mess
 const maxListed = 100
 
 /** Returns the email with one message. */
-export function alertMail(config: Config, to: string, message: Message): Mail {
+export function alertMail(config: Config, to: string, original: Message): Mail {
+  const message = withSafeName(original)
   const { squid, organization, type } = message
   const helpUrl = type === 'alert.opened' ? helpUrlOf(config, message) : null
   return renderMail({
@@ -22,8 +23,9 @@ export function alertMail(config: Config, to: string, message: Message): Mail {
 }
 
 /** Returns one email with all messages of a digest. */
-export function digestMail(config: Config, to: string, messages: Messages): Mail {
-  const [first] = messages
+export function digestMail(config: Config, to: string, [original, ...others]: Messages): Mail {
+  const first = withSafeName(original)
+  const messages: Messages = [first, ...others.map(withSafeName)]
   const listed = messages.slice(0, maxListed).map(titleOf)
   const more = messages.length - listed.length
   return renderMail({
@@ -37,5 +39,10 @@ export function digestMail(config: Config, to: string, messages: Messages): Mail
   })
 }
 
+const withSafeName = (message: Message): Message => {
+  const { code, name } = message.organization
+  return { ...message, organization: { code, name: nameInMail(name ?? code) } }
+}
+
 const footerOf = (config: Config, { code, name }: Message['organization']) =>
-  `You receive this email because alerts of ${nameInMail(name ?? code)} are sent to this address. To turn them off, mute some of them or change the rules: ${alertsUrl(config, code)}`
+  `You receive this email because alerts of ${name ?? code} are sent to this address. To turn them off, mute some of them or change the rules: ${alertsUrl(config, code)}`
