@@ -47,6 +47,12 @@ export function requestHeaders(request: IncomingMessage, isProxyTrusted: boolean
 const isForwardingTrusted = ({ socket }: IncomingMessage, isProxyTrusted: boolean): boolean =>
   isProxyTrusted && !isSquidAddress(socket.remoteAddress ?? '')
 
+/** Returns the caller's address: that of the connection, or the last one that the operator's proxy reports. */
+export function callerAddress(request: IncomingMessage, isProxyTrusted: boolean): string {
+  const forwardedFor = isForwardingTrusted(request, isProxyTrusted) ? request.headers['x-forwarded-for'] : undefined
+  return forwardedFor?.toString().split(',').at(-1)?.trim() || (request.socket.remoteAddress ?? '')
+}
+
 /** Returns the scheme with which the caller sent the request, `http` or `https`, to this server or to the operator's proxy. */
 export function schemeOf(request: IncomingMessage, isProxyTrusted: boolean): string {
   const { socket } = request

@@ -3,7 +3,8 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 
 /**
  * Gives a request over HTTP/2 the headers that it would have over HTTP/1.1: `host`, and `transfer-encoding` for a body of unknown
- * length. The casts are safe, because the request and response of Node's HTTP/2 compatibility API have the methods of those of HTTP/1.1.
+ * length, and its response the property `destroyed`, which Node's HTTP/2 compatibility API lacks. The casts are safe, because the other
+ * methods are those of HTTP/1.1.
  */
 export function likeHttp1(req: Http2ServerRequest, res: Http2ServerResponse): [IncomingMessage, ServerResponse] {
   const { headers, rawHeaders } = req
@@ -19,5 +20,7 @@ export function likeHttp1(req: Http2ServerRequest, res: Http2ServerResponse): [I
   }
   if (headers['content-length'] === undefined && !req.stream.endAfterHeaders) headers['transfer-encoding'] = 'chunked'
   rawHeaders.splice(0, rawHeaders.length, ...http1RawHeaders)
+  const { stream } = res
+  Object.defineProperty(res, 'destroyed', { get: () => stream.destroyed })
   return [req as unknown as IncomingMessage, res as unknown as ServerResponse]
 }

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { connect, constants } from 'node:http2'
 import { createSecureContext } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
@@ -16,10 +17,13 @@ async function openPort() {
   const listener = await listen(0, '127.0.0.1', { layer })
   onTestFinished(() => listener.close())
   const counts = { requests: 0 }
+  const responses: ServerResponse[] = []
   listener.setHandlers({
-    request: (_, res) => {
+    request: ({ url }, res) => {
       counts.requests++
-      res.end('ok')
+      responses.push(res)
+      if (url === '/open') res.write('begins')
+      else res.end('ok')
     },
   })
   const openSession = async () => {
@@ -29,7 +33,7 @@ async function openPort() {
     await new Promise((done) => session.once('connect', done))
     return session
   }
-  return { layer, counts, openSession }
+  return { layer, counts, responses, openSession }
 }
 
 test('a client that resets thousands of HTTP/2 streams is disconnected; others still work', async () => {
@@ -44,4 +48,13 @@ test('a client that resets thousands of HTTP/2 streams is disconnected; others s
   expect(counts.requests).toBeLessThan(2_000)
   const stream = (await openSession()).request({ ':path': '/' }).resume()
   expect(await new Promise((done) => stream.once('response', (head) => done(head[':status'])))).toBe(200)
+})
+
+test('a response over HTTP/2 is destroyed when its caller disconnects, as over HTTP/1.1', async () => {
+  const { responses, openSession } = await openPort()
+  const stream = (await openSession()).request({ ':path': '/open' }).on('error', () => undefined)
+  await new Promise((done) => stream.once('response', done))
+  expect(responses[0]?.destroyed).toBe(false)
+  stream.close(constants.NGHTTP2_CANCEL)
+  await until(() => expect(responses[0]?.destroyed).toBe(true))
 })

@@ -30,11 +30,29 @@ export function sendText(
   return length
 }
 
-/** Streams lines of JSON with backpressure. Stops when the caller disconnects. */
+/**
+ * Writes to the response, and waits while the caller does not accept more data. Destroys the response if the caller accepts none for
+ * `stallMs`.
+ */
+export async function write(res: ServerResponse, chunk: Buffer, stallMs: number): Promise<void> {
+  if (res.write(chunk) || res.destroyed) return
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(() => res.destroy(), stallMs)
+    const done = () => {
+      clearTimeout(timer)
+      res.off('drain', done).off('close', done)
+      resolve()
+    }
+    res.on('drain', done).on('close', done)
+  })
+}
+
+/** Streams lines of JSON with backpressure. Stops when the caller disconnects. `stallMs`: see `write`. */
 export async function sendLines(
   res: ServerResponse,
   lines: AsyncIterable<unknown>,
   headers: Record<string, string>,
+  stallMs: number,
 ): Promise<number> {
   res.writeHead(200, { ...corsHeaders, 'content-type': 'application/x-ndjson', ...headers })
   let bytes = 0
@@ -42,14 +60,7 @@ export async function sendLines(
     if (res.destroyed) return bytes
     const text = Buffer.from(`${JSON.stringify(line)}\n`)
     bytes += text.length
-    if (res.write(text)) continue
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        res.off('drain', done).off('close', done)
-        resolve()
-      }
-      res.on('drain', done).on('close', done)
-    })
+    await write(res, text, stallMs)
   }
   res.end()
   return bytes
@@ -58,6 +69,12 @@ export async function sendLines(
 const unzip = promisify(gunzip)
 /** Maximum size of a request body, both as sent and unzipped. */
 const maxBytes = 2_000_000
+
+/** Returns the memory that reading the body may take. */
+export function maxBodyBytes({ method, headers }: IncomingMessage): number {
+  if (method !== 'POST') return 0
+  return Math.min(Number(headers['content-length'] ?? maxBytes), maxBytes)
+}
 
 /** Parses the body as JSON; null when the body is invalid or too long. */
 export async function readJson(req: IncomingMessage): Promise<unknown> {

@@ -3,8 +3,9 @@ import type { App } from '../../app.ts'
 import { datasetsOf, sourceOf } from '../../modules/portal/index.ts'
 import { versionOf } from '../rpc/http.ts'
 import { openServices } from '../rpc/services.ts'
+import { PortalCallers } from './callers.ts'
 import { EvmDataset } from './evm-dataset.ts'
-import { sendJson } from './http.ts'
+import { maxBodyBytes, sendJson } from './http.ts'
 import { PortalMeter } from './meter.ts'
 import { serveLocalDataset } from './local-dataset-route.ts'
 import { Relay } from './relay.ts'
@@ -16,12 +17,17 @@ export type PortalRoute = {
   close: () => Promise<void>
 }
 
+/** `maxPerCaller`: concurrent requests. `stallMs`: how long a caller may accept no data before its response is destroyed. */
+type PortalLimits = { maxPerCaller: number; stallMs: number }
+const defaultLimits: PortalLimits = { maxPerCaller: 64, stallMs: 60_000 }
+
 /** Creates the route of the Portal, `/portal/datasets/{id}/…`, which is relayed to a portal or served from nodes. */
-export function createPortalRoute(app: App): PortalRoute {
+export function createPortalRoute(app: App, { maxPerCaller, stallMs } = defaultLimits): PortalRoute {
   const datasets = datasetsOf(app)
   const services = openServices(app)
   const meter = new PortalMeter(app)
-  const relay = app.config.SHOAL_PORTAL_URL ? new Relay(app.config.SHOAL_PORTAL_URL) : null
+  const callers = new PortalCallers(maxPerCaller, app.config.SHOAL_TRUST_PROXY)
+  const relay = app.config.SHOAL_PORTAL_URL ? new Relay(app.config.SHOAL_PORTAL_URL, stallMs) : null
 
   const serve = async (req: IncomingMessage, res: ServerResponse, datasetId: string, rest: string): Promise<void> => {
     if (req.method === 'OPTIONS') return void res.writeHead(204, preflightHeaders).end()
@@ -30,8 +36,9 @@ export function createPortalRoute(app: App): PortalRoute {
     if (!dataset) return void sendJson(res, 404, { error: `There is no dataset ${datasetId.slice(0, 100)}.` })
     const source = sourceOf(app.config, dataset)
     const service = source === 'rpc' && dataset.chain ? services.find(dataset.chain.id) : null
+    if (!callers.admit(req, res, service ? maxBodyBytes(req) : 0)) return void sendJson(res, 429, tooMany, retryLater)
     const isProxyTrusted = app.config.SHOAL_TRUST_PROXY
-    const request = { req, res, dataset, path: rest.split('?')[0] ?? '', isProxyTrusted }
+    const request = { req, res, dataset, path: rest.split('?')[0] ?? '', isProxyTrusted, stallMs }
     if (service)
       meter.count(dataset.id, versionOf(req), await serveLocalDataset({ ...request, blocks: new EvmDataset(service) }))
     else if (source === 'portal' && relay)
@@ -59,6 +66,9 @@ export function createPortalRoute(app: App): PortalRoute {
     },
   }
 }
+
+const tooMany = { error: 'Too many requests at once. Try again in a few seconds.' }
+const retryLater = { 'retry-after': '5' }
 
 const preflightHeaders = {
   'access-control-allow-origin': '*',

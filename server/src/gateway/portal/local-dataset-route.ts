@@ -22,6 +22,8 @@ type LocalRequest = {
   path: string
   /** SHOAL_TRUST_PROXY. */
   isProxyTrusted: boolean
+  /** See `write`. */
+  stallMs: number
 }
 
 type Handler = (request: LocalRequest) => number | Promise<number>
@@ -74,7 +76,7 @@ async function readQuery(req: IncomingMessage, res: ServerResponse): Promise<Evm
   return null
 }
 
-async function stream({ req, res, blocks }: LocalRequest, tag: 'latest' | 'finalized'): Promise<number> {
+async function stream({ req, res, blocks, stallMs }: LocalRequest, tag: 'latest' | 'finalized'): Promise<number> {
   const query = await readQuery(req, res)
   if (!query) return 0
   const deadlineMs = performance.now() + newBlockWaitMs
@@ -84,7 +86,7 @@ async function stream({ req, res, blocks }: LocalRequest, tag: 'latest' | 'final
     const headers = headersOf(head, await blocks.head('finalized'))
     if (head && head.number >= query.fromBlock) {
       const last = Math.min(query.toBlock ?? Infinity, head.number)
-      return sendLines(res, stopWhenUnreadable(blocks.blocks(query, last)), headers)
+      return sendLines(res, stopWhenUnreadable(blocks.blocks(query, last)), headers, stallMs)
     }
     // Only a request for the block directly after the head waits.
     const isAtHead = head !== null && head.number + 1 === query.fromBlock

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { pipeline } from 'node:stream/promises'
 import { Pool } from 'undici'
-import { sendJson } from './http.ts'
+import { sendJson, write } from './http.ts'
 
 /** Headers forwarded in each direction. Others may be hop-by-hop or identify this installation. */
 const requestHeaders = ['content-type', 'content-encoding', 'accept', 'accept-encoding', 'user-agent', 'x-squid-id']
@@ -11,11 +10,15 @@ const responseHeaders = ['content-type', 'content-encoding', 'content-length', '
 export class Relay {
   readonly #pool: Pool
   readonly #base: string
+  readonly #stallMs: number
 
-  constructor(portalUrl: string) {
+  /** `stallMs`: see `write`. */
+  constructor(portalUrl: string, stallMs: number) {
     const url = new URL(portalUrl)
     this.#base = url.pathname.replace(/\/$/, '')
-    this.#pool = new Pool(url.origin, { connections: 128, headersTimeout: 60_000, bodyTimeout: 300_000 })
+    this.#stallMs = stallMs
+    // Without a maximum of connections, so that slow callers do not take those of others; `PortalCallers` limits the requests.
+    this.#pool = new Pool(url.origin, { headersTimeout: 60_000, bodyTimeout: 300_000 })
   }
 
   /** Resolves with the number of bytes sent to the caller. Failures of the portal or the caller do not reject. */
@@ -42,9 +45,16 @@ export class Relay {
       ...pickHeaders(response.headers, isForwarded),
     })
     let bytes = 0
-    response.body.on('data', (chunk: Buffer) => (bytes += chunk.length))
-    // A truncated stream must not look complete: on failure, pipeline also destroys the caller's connection.
-    await pipeline(response.body, res).catch(() => undefined)
+    try {
+      for await (const chunk of response.body as AsyncIterable<Buffer>) {
+        bytes += chunk.length
+        await write(res, chunk, this.#stallMs)
+      }
+      res.end()
+    } catch {
+      // A truncated stream must not look complete.
+      res.destroy()
+    }
     return bytes
   }
 

@@ -1,9 +1,9 @@
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { addressBlock } from '../../address-block.ts'
 import { days, minutes } from '../../clock.ts'
 import { startTestApp, type TestApp, type TestUser } from '../../testing/index.ts'
 import { authenticate } from './index.ts'
-import { addressBlock } from './rate-limits.ts'
 import { signingKey } from './signing-keys.ts'
 
 let t: TestApp

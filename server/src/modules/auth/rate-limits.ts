@@ -1,5 +1,5 @@
 import type { RateLimit } from '@shoal/contract'
-import { isIPv6 } from 'node:net'
+import { addressBlock } from '../../address-block.ts'
 import type { App } from '../../app.ts'
 import { tooManyRequests } from '../../errors.ts'
 import { incrementCounter, decrementCounter } from './rate-store.ts'
@@ -36,20 +36,3 @@ export async function tryConsumeRateLimit(
 
 /** Reverts the counting of one attempt. */
 export const refundAttempt = (app: App, key: string): Promise<void> => decrementCounter(app.db, key)
-
-/**
- * Returns the key under which attempts of an IP address are counted: an IPv4 address, or the /64 block of an IPv6 address, since one customer
- * controls a whole block.
- */
-export function addressBlock(ip: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1]
-  if (mapped) return mapped
-  if (!isIPv6(ip)) return ip
-  // The URL parser normalizes IPv6 addresses to their canonical form.
-  const canonical = new URL(`http://[${ip.split('%')[0]}]`).hostname.slice(1, -1)
-  const [head = '', tail] = canonical.split('::')
-  const groups = head.split(':').filter(Boolean)
-  const tailGroups = (tail ?? '').split(':').filter(Boolean)
-  const zeros = tail === undefined ? 0 : 8 - groups.length - tailGroups.length
-  return `${[...groups, ...Array<string>(zeros).fill('0'), ...tailGroups].slice(0, 4).join(':')}::/64`
-}

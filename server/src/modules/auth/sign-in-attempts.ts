@@ -1,10 +1,11 @@
+import { addressBlock } from '../../address-block.ts'
 import type { App } from '../../app.ts'
 import { hours } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
 import { tooManyRequests } from '../../errors.ts'
 import { isKnownAddress, saveKnownAddress } from './account-store.ts'
 import { hashSecret } from '../../sealing/hash-secret.ts'
-import { addressBlock, refundAttempt, tryConsumeRateLimit } from './rate-limits.ts'
+import { refundAttempt, tryConsumeRateLimit } from './rate-limits.ts'
 import { deleteCounter, deleteCountersWith } from './rate-store.ts'
 
 const perHour = (calls: number) => ({ calls, perMs: hours(1) })
