@@ -32,13 +32,13 @@ async function startGateway(limits: Parameters<typeof createPortalRoute>[1]) {
   let abandoned = 0
   const portal = await listen((req, res) => {
     res.on('close', () => void (abandoned += res.writableEnded ? 0 : 1))
-    if (req.url?.endsWith('/open')) return void res.write('x')
-    if (!req.url?.endsWith('/endless')) return void res.end('{"number":1}')
     const fill = () => {
       while (res.write(chunk));
     }
+    if (req.url?.endsWith('/open')) res.write('x')
+    else if (req.url?.endsWith('/endless')) fill()
+    else res.end('{"number":1}')
     res.on('drain', fill).on('error', () => {})
-    fill()
   })
   const testbed = await startRpcTestbed({ SHOAL_PORTAL_URL: `http://127.0.0.1:${portal}` })
   const route = createPortalRoute(testbed.app, limits)
