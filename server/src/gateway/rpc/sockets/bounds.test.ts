@@ -105,6 +105,8 @@ test('concurrent calls of a connection are limited; all others wait and then get
     expect(new Set(responses(client).map(({ id }) => id)).size).toBe(61)
   }))
 
+const highRate = { SHOAL_RPC_RATE: '1000000' }
+
 /** Returns a result of about this many bytes. */
 const largeResult = (bytes: number) => ({ result: Array.from({ length: bytes / 100 }, () => 'x'.repeat(97)) })
 
@@ -133,6 +135,28 @@ test('responses to a slow client are buffered up to the limit', () =>
     expect(client.socket.readyState).toBe(1)
   }))
 
+test('clients of the organization with the most unread data are disconnected when all together have too much', () =>
+  withGateway(
+    { totalUnsentBytes: 1_000_000, checkMs: 50, closeMs: 500, pingMs: 600_000 },
+    async ({ t, urlOfNewOrg }) => {
+      const [slow, other] = [await connect(await urlOfNewOrg()), await connect(await urlOfNewOrg())]
+      const large = largeResult(300_000)
+      node.fault = ({ method }) => (method === 'eth_getBalance' ? large : null)
+      slow.socket.pause()
+      // The kernel buffers some megabytes before the gateway does.
+      for (let id = 0; id < 60; id += 1) slow.socket.send(JSON.stringify(balance(id)))
+      expect(await other.call('eth_getBalance', ['0x1', 'latest'])).toMatchObject({ result: large.result })
+      await untilValue(
+        async () => t.gateway.route().socketCounts()[0]?.connections,
+        (count) => count === 1,
+      )
+      slow.socket.resume()
+      await slow.closed
+      expect(await other.call('eth_getBalance', ['0x2', 'latest'])).toMatchObject({ result: large.result })
+    },
+    highRate,
+  ))
+
 test('a response larger than the buffer becomes an error, alone and in a batch', () =>
   withGateway({ unsentBytes: 5_000_000 }, async ({ urlOfNewOrg }) => {
     const client = await connect(await urlOfNewOrg())
@@ -145,8 +169,6 @@ test('a response larger than the buffer becomes an error, alone and in a batch',
       { id: 'c', error: { code: -32005 } },
     ])
   }))
-
-const highRate = { SHOAL_RPC_RATE: '1000000' }
 
 test('a client that does not read its notifications is disconnected with a reason; other clients receive all notifications', () =>
   withGateway(

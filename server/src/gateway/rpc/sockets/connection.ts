@@ -53,7 +53,7 @@ export class Connection {
       ...options,
       notify: (id, json) => this.#notify(id, json),
       onPending: () => {
-        if (this.#bufferedBytes > options.limits.unsentBytes) this.#closeSlowReader()
+        if (this.bufferedBytes > options.limits.unsentBytes) this.closeSlowReader()
       },
       close: (code, reason) => this.close(code, reason),
     })
@@ -77,8 +77,9 @@ export class Connection {
     return this.#subscriptions.countOf(kind)
   }
 
-  get #bufferedBytes(): number {
-    return this.#unsentBytes + this.#subscriptions.pendingBytes
+  /** Bytes of responses and notifications that the client has not read. */
+  get bufferedBytes(): number {
+    return this.#unsentBytes + this.#subscriptions.pendingBytes + this.#options.socket.bufferedAmount
   }
 
   /** Whether calls are in flight. */
@@ -208,8 +209,8 @@ export class Connection {
     return replies
   }
 
-  #closeSlowReader(): void {
-    this.close(closeCodes.slowReader, 'Notifications were not read in time. Please reconnect.')
+  closeSlowReader(): void {
+    this.close(closeCodes.slowReader, 'Responses or notifications were not read in time. Please reconnect.')
   }
 
   #notify(id: string, json: string): void {
@@ -224,7 +225,7 @@ export class Connection {
         closeCodes.limitExceeded,
         'Notifications exceed the rate limit of the organization. Filter logs.',
       )
-    if (socket.bufferedAmount + json.length > limits.unsentBytes) return this.#closeSlowReader()
+    if (socket.bufferedAmount + json.length > limits.unsentBytes) return this.closeSlowReader()
     admission.countNotification({ ...caller, account })
     socket.send(`{"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":"${id}","result":${json}}}`)
   }
@@ -233,8 +234,7 @@ export class Connection {
   async #sendReplies(replies: RpcReply[], isBatch: boolean): Promise<void> {
     const { socket, limits } = this.#options
     let text = joinReplies(replies, isBatch)
-    if (this.#bufferedBytes + socket.bufferedAmount + text.length > limits.unsentBytes)
-      text = oversizedReplies(replies, isBatch, limits)
+    if (this.bufferedBytes + text.length > limits.unsentBytes) text = oversizedReplies(replies, isBatch, limits)
     this.#unsentBytes += text.length
     while (socket.bufferedAmount > limits.pauseBytes && !this.#isClosing)
       await new Promise<void>((wake) => this.#waiting.push(wake))

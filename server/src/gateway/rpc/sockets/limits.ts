@@ -13,6 +13,8 @@ export type SocketLimits = {
   callsInFlight: number
   /** Bytes buffered for a client. A notification that exceeds them closes the connection (4408); a response becomes an error. */
   unsentBytes: number
+  /** Bytes buffered for all clients. When there are more, clients of the organization with the most are disconnected (4408). */
+  totalUnsentBytes: number
   /** Calls wait while more than this number of bytes is buffered for the client. */
   pauseBytes: number
   /** Interval between pings. A client that has not responded by the next ping is disconnected. */
@@ -31,9 +33,10 @@ export type SocketLimits = {
 export const defaultLimits: Omit<SocketLimits, 'connections' | 'connectionsPerOrg'> = {
   subscriptionsPerConnection: 100,
   subscriptionsPerOrg: 1_000,
-  messageBytes: 5_000_000,
+  messageBytes: 2_000_000,
   callsInFlight: 32,
   unsentBytes: 8_388_608,
+  totalUnsentBytes: 268_435_456,
   pauseBytes: 1_048_576,
   pingMs: 30_000,
   checkMs: 1_000,

@@ -43,6 +43,7 @@ export class Sockets {
     this.#metrics = measureSockets(app, () => this.counts())
     this.#timers = [
       setInterval(() => void this.#check(), this.#limits.checkMs).unref(),
+      setInterval(() => this.#limitMemory(), this.#limits.checkMs).unref(),
       setInterval(() => this.#ping(), this.#limits.pingMs).unref(),
     ]
   }
@@ -136,10 +137,30 @@ export class Sockets {
     }
   }
 
+  /** Disconnects clients that read slowly, of the organization with the most unread bytes, until the limit of the gateway is met. */
+  #limitMemory(): void {
+    const connections = [...this.#connections].map((connection) => ({ connection, bytes: connection.bufferedBytes }))
+    const orgs = [...Map.groupBy(connections, ({ connection }) => connection.orgId).values()].map((ofOrg) => ({
+      bytes: sumOf(ofOrg),
+      slowest: ofOrg.toSorted((a, b) => a.bytes - b.bytes),
+    }))
+    let total = sumOf(connections)
+    while (total > this.#limits.totalUnsentBytes) {
+      const org = orgs.reduce((max, other) => (other.bytes > max.bytes ? other : max))
+      const slowest = org.slowest.pop()
+      if (!slowest) return
+      slowest.connection.closeSlowReader()
+      org.bytes -= slowest.bytes
+      total -= slowest.bytes
+    }
+  }
+
   #ping(): void {
     for (const connection of this.#connections) connection.ping()
   }
 }
+
+const sumOf = (items: { bytes: number }[]): number => items.reduce((sum, { bytes }) => sum + bytes, 0)
 
 const rejectionOf = (status: number, code: number, message: string): RpcRejection => ({
   status,
