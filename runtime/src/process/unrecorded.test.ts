@@ -50,10 +50,16 @@ describe.each([
   test('kills a duplicate of a program that another worker started', async () => {
     const other = createProcessRuntime(harness.options)
     await other.start()
+    // Both workers may choose the same number for a network; the one that cannot create it starts the program again after a second.
+    const untilStarted = (count: number) =>
+      until(() => {
+        harness.advance(1_000)
+        expect(programs()).toHaveLength(count)
+      })
     await harness.runtime.apply(desired())
-    await untilRunning(1)
+    await untilStarted(1)
     await other.apply(desired())
-    await untilRunning(2)
+    await untilStarted(2)
     await harness.kill()
     await other.close('keep')
     await harness.restart()
