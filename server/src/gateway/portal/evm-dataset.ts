@@ -1,4 +1,5 @@
 import type { ChainService } from '../rpc/chain-service.ts'
+import { cancelStream } from '../rpc/json-rpc.ts'
 import { selectItems, needsReceipts, needsTransactions, portalBlock, type PortalBlock } from './evm-items.ts'
 import { logFilter, type EvmQuery, type RawBlock, type RawLog, type RawReceipt } from './evm-query.ts'
 
@@ -126,10 +127,14 @@ export class EvmDataset {
   async #call(calls: [method: string, params: unknown[]][]): Promise<unknown[]> {
     const outcomes = await this.#service.executeAll(calls.map(([method, params]) => ({ method, params })))
     const results = []
-    for (const outcome of outcomes) {
-      if (outcome.kind === 'error') throw new ChainUnreadableError(outcome.error.message)
-      const json = outcome.kind === 'result' ? outcome.json : await readFully(outcome.chunks)
-      results.push(JSON.parse(json.toString()) as unknown)
+    try {
+      for (const outcome of outcomes) {
+        if (outcome.kind === 'error') throw new ChainUnreadableError(outcome.error.message)
+        const json = outcome.kind === 'result' ? outcome.json : await readFully(outcome.chunks)
+        results.push(JSON.parse(json.toString()) as unknown)
+      }
+    } finally {
+      outcomes.forEach(cancelStream)
     }
     return results
   }

@@ -142,7 +142,8 @@ function readReply({ status, bytes, rest }: Reply): Outcome {
   }
   if (!rest) return parseReply(bytes)
   const start = resultStart(bytes)
-  if (start !== null) return { kind: 'stream', chunks: streamResult(bytes.subarray(start), rest) }
+  if (start !== null)
+    return { kind: 'stream', chunks: streamResult(bytes.subarray(start), rest), cancel: () => rest.destroy() }
   rest.destroy()
   throw new UpstreamError('it did not respond with JSON-RPC', true)
 }

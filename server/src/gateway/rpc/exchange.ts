@@ -9,26 +9,47 @@ export type ExchangeOptions = Omit<Dispatcher.DispatchOptions, 'origin'> & {
   signal?: AbortSignal | undefined
   /** Longer responses are returned as a stream before they have ended. */
   maxBufferedBytes: number
+  pace?: Pace
 }
+
+/**
+ * How fast a stream must be read, so that slow callers do not keep the connections to a node from others. Every `checkMs`, a stream that
+ * waited for its caller is destroyed if fewer than `minBytes` were read while requests wait for a connection, or if nothing was read in
+ * `maxIdleChecks` checks.
+ */
+type Pace = { checkMs: number; minBytes: number; maxIdleChecks: number }
+const defaultPace: Pace = { checkMs: 5_000, minBytes: 524_288, maxIdleChecks: 12 }
 
 /**
  * Sends one request. Uses `dispatch` rather than undici's `request`, which creates a stream for every response: nearly all responses
  * are small, and for these the stream costs more than the rest of the exchange.
  */
-export function exchange(pool: Pool, { signal, maxBufferedBytes, ...options }: ExchangeOptions): Promise<Reply> {
+export function exchange(
+  pool: Pool,
+  { signal, maxBufferedBytes, pace = defaultPace, ...options }: ExchangeOptions,
+): Promise<Reply> {
   return new Promise((resolve, reject) => {
     let status = 0
     let length = 0
     const parts: Buffer[] = []
     let rest: Readable | null = null
+    let meter: PaceMeter | null = null
     const startStream = (controller: Dispatcher.DispatchController) => {
-      rest = new Readable({
-        read: () => controller.resume(),
+      const stream = new Readable({
+        read: () => {
+          meter?.resumed()
+          controller.resume()
+        },
         destroy: (error, done) => {
+          meter?.stop()
           if (!controller.aborted) controller.abort(error ?? new Error('The caller disconnected'))
           done(error)
         },
       })
+      // Without a listener, an error before the caller reads the stream would end the process.
+      stream.on('error', () => {})
+      rest = stream
+      meter = new PaceMeter(pool, pace, () => stream.destroy(new Error('The caller reads the response too slowly')))
       resolve({ status, bytes: Buffer.concat(parts), rest })
     }
     pool.dispatch(options, {
@@ -40,7 +61,10 @@ export function exchange(pool: Pool, { signal, maxBufferedBytes, ...options }: E
       onResponseStart: (_controller, statusCode) => void (status = statusCode),
       onResponseData: (controller, chunk) => {
         if (rest) {
-          if (!rest.push(chunk)) controller.pause()
+          meter?.received(chunk.length)
+          if (rest.push(chunk)) return
+          meter?.paused()
+          controller.pause()
           return
         }
         parts.push(chunk)
@@ -48,13 +72,51 @@ export function exchange(pool: Pool, { signal, maxBufferedBytes, ...options }: E
         if (length > maxBufferedBytes) startStream(controller)
       },
       onResponseEnd: () => {
+        meter?.stop()
         if (rest) rest.push(null)
         else resolve({ status, bytes: parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts), rest: null })
       },
       onResponseError: (_controller, error) => {
+        meter?.stop()
         if (rest) rest.destroy(error)
         else reject(error)
       },
     })
   })
+}
+
+/** Measures how fast the caller of one stream reads, and calls `end` if it is too slow. */
+class PaceMeter {
+  readonly #timer: NodeJS.Timeout
+  #bytes = 0
+  #isPaused = false
+  #wasPaused = false
+  #idleChecks = 0
+
+  constructor(pool: Pool, { checkMs, minBytes, maxIdleChecks }: Pace, end: () => void) {
+    this.#timer = setInterval(() => {
+      const isSlow = this.#wasPaused && this.#bytes < minBytes
+      this.#idleChecks = this.#wasPaused && this.#bytes === 0 ? this.#idleChecks + 1 : 0
+      if ((isSlow && pool.stats.queued > 0) || this.#idleChecks >= maxIdleChecks) return end()
+      this.#bytes = 0
+      this.#wasPaused = this.#isPaused
+    }, checkMs).unref()
+  }
+
+  received(bytes: number): void {
+    this.#bytes += bytes
+  }
+
+  paused(): void {
+    this.#isPaused = true
+    this.#wasPaused = true
+  }
+
+  resumed(): void {
+    this.#isPaused = false
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
 }

@@ -4,15 +4,13 @@ import { unknownToken, type RpcRejection } from './accounts.ts'
 import { Admission, type Caller } from './admission.ts'
 import type { ChainService } from './chain-service.ts'
 import { sendBatch, sendError, sendNoContent, sendOutcome, sendPreflight, versionOf } from './http.ts'
-import { codes, isInvalidCall, parseCalls, type Call, type InvalidCall, type Outcome } from './json-rpc.ts'
+import { cancelStream, codes, isInvalidCall, parseCalls } from './json-rpc.ts'
+import type { Call, InvalidCall, Outcome } from './json-rpc.ts'
 import { RequestBodies } from './request-bodies.ts'
 import { openServices, type Services } from './services.ts'
 import type { SocketLimits } from './sockets/limits.ts'
 import type { SocketCounts } from './sockets/metrics.ts'
 import { rejectWebSocket, Sockets, type Upgrade } from './sockets/sockets.ts'
-
-/** Maximum number of calls in a batch. */
-const maxBatch = 1_000
 
 /** Creates the RPC route. `limits` replace those of WebSocket connections in tests. */
 export const createRpcRoute = (app: App, limits: Partial<SocketLimits> = {}): RpcRoute => new RpcRoute(app, limits)
@@ -102,7 +100,7 @@ export class RpcRoute {
     res: ServerResponse,
     { chain, token, body }: { chain: string; token: string; body: string },
   ): Promise<void> {
-    const { isBatch, calls } = parseCalls(body, maxBatch)
+    const { isBatch, calls } = parseCalls(body)
     const [first] = calls
     if (!first) return
     const admitted = await this.#admit(req, chain, token, calls.length)
@@ -138,8 +136,12 @@ export class RpcRoute {
     // Awaiting a value that is already available would delay cached responses by a microtask.
     const outcome = result instanceof Promise ? await result : result
     this.#admission.count(caller, call, outcome)
-    if (call.id === null) return sendNoContent(res)
-    await sendOutcome(res, isUnavailable(outcome) ? 503 : 200, call.id, outcome)
+    try {
+      if (call.id === null) return sendNoContent(res)
+      await sendOutcome(res, isUnavailable(outcome) ? 503 : 200, call.id, outcome)
+    } finally {
+      cancelStream(outcome)
+    }
   }
 
   async #executeBatch(
@@ -159,9 +161,13 @@ export class RpcRoute {
     for (const invalid of parsed)
       if (isInvalidCall(invalid))
         responses.push({ id: invalid.id, outcome: { kind: 'error', error: invalid.error, isFromGateway: true } })
-    if (responses.length === 0) return sendNoContent(res)
-    // Clients retry on 503, which they should not do if any call of the batch was executed.
-    await sendBatch(res, outcomes.length > 0 && outcomes.every(isUnavailable) ? 503 : 200, responses)
+    try {
+      if (responses.length === 0) return sendNoContent(res)
+      // Clients retry on 503, which they should not do if any call of the batch was executed.
+      await sendBatch(res, outcomes.length > 0 && outcomes.every(isUnavailable) ? 503 : 200, responses)
+    } finally {
+      outcomes.forEach(cancelStream)
+    }
   }
 }
 

@@ -8,12 +8,23 @@ export type Call = { id: string | null; method: string; params: unknown }
 /** An invalid call. `id` is JSON text, `null` if the call has no valid id. */
 export type InvalidCall = { id: string; error: RpcError }
 
-/** Outcome of a call. `json` and `chunks` contain the JSON of the result as the node wrote it. */
+/**
+ * Outcome of a call. `json` and `chunks` contain the JSON of the result as the node wrote it. A stream occupies a connection to the node
+ * until it is read or canceled.
+ */
 export type Outcome =
   | { kind: 'result'; json: Buffer }
-  | { kind: 'stream'; chunks: AsyncIterable<Uint8Array> }
+  | { kind: 'stream'; chunks: AsyncIterable<Uint8Array>; cancel: () => void }
   /** `isFromGateway`: the error is the gateway's, not a node's, so the call is not billed. */
   | { kind: 'error'; error: RpcError; isFromGateway: boolean }
+
+/** Maximum number of calls in a batch. */
+const maxBatchCalls = 1_000
+
+/** Ends the stream of an outcome, if it has not ended. */
+export const cancelStream = (outcome: Outcome): void => {
+  if (outcome.kind === 'stream') outcome.cancel()
+}
 
 /** The error codes that the gateway uses, those of JSON-RPC 2.0 unless the comment says otherwise. */
 export const codes = {
@@ -46,7 +57,7 @@ export type Parsed = { isBatch: boolean; calls: (Call | InvalidCall)[] }
 export const isInvalidCall = (call: Call | InvalidCall): call is InvalidCall => 'error' in call
 
 /** Parses a body of one call or a batch. Never throws: an element that is not a valid call becomes an `InvalidCall`. */
-export function parseCalls(body: string, maxBatch: number): Parsed {
+export function parseCalls(body: string, maxBatch = maxBatchCalls): Parsed {
   let json: unknown
   try {
     json = JSON.parse(body)

@@ -4,15 +4,13 @@ import type { WebSocket } from 'ws'
 import type { Account } from '../accounts.ts'
 import type { Admission, Caller } from '../admission.ts'
 import type { ChainService } from '../chain-service.ts'
-import { codes, errorText, isInvalidCall, parseCalls, type Call, type Outcome, type RpcError } from '../json-rpc.ts'
+import { cancelStream, codes, errorText, isInvalidCall, parseCalls } from '../json-rpc.ts'
+import type { Call, Outcome, RpcError } from '../json-rpc.ts'
 import type { Feed, Topic } from './feed.ts'
 import { closeCodes, type SocketLimits } from './limits.ts'
 import { joinReplies, oversizedReplies, replyText, truncateReason, type RpcReply } from './reply-text.ts'
 import { parseSubscription } from './subscribe.ts'
 import { Subscriptions, type Subscription } from './subscriptions.ts'
-
-/** Maximum number of calls in a batch. */
-const maxBatch = 1_000
 
 /** An admitted connection, and what it needs from its gateway. */
 export type ConnectionOptions = {
@@ -148,7 +146,7 @@ export class Connection {
   }
 
   async #process(text: string): Promise<void> {
-    const { isBatch, calls } = parseCalls(text, maxBatch)
+    const { isBatch, calls } = parseCalls(text)
     this.#inFlight += calls.length
     const created: Subscription[] = []
     try {
@@ -197,7 +195,8 @@ export class Connection {
     const replies: RpcReply[] = []
     const add = async (call: Call, outcome: Outcome) => {
       admission.count({ ...this.#options.caller, account: this.#account }, call, outcome)
-      if (call.id !== null) replies.push({ id: call.id, text: await replyText(call.id, outcome, this.#options.limits) })
+      if (call.id === null) cancelStream(outcome)
+      else replies.push({ id: call.id, text: await replyText(call.id, outcome, this.#options.limits) })
     }
     for (const [i, call] of otherCalls.entries()) await add(call, outcomes[i] as Outcome)
     for (const { call, subscription } of parsed) {
