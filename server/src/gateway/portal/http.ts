@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
+import { writeResponse } from '../write-response.ts'
 
 /** Functions that read requests and send responses. Those that send return the number of bytes sent. */
 
@@ -30,24 +31,7 @@ export function sendText(
   return length
 }
 
-/**
- * Writes to the response, and waits while the caller does not accept more data. Destroys the response if the caller accepts none for
- * `stallMs`.
- */
-export async function write(res: ServerResponse, chunk: Buffer, stallMs: number): Promise<void> {
-  if (res.write(chunk) || res.destroyed) return
-  await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => res.destroy(), stallMs)
-    const done = () => {
-      clearTimeout(timer)
-      res.off('drain', done).off('close', done)
-      resolve()
-    }
-    res.on('drain', done).on('close', done)
-  })
-}
-
-/** Streams lines of JSON with backpressure. Stops when the caller disconnects. `stallMs`: see `write`. */
+/** Streams lines of JSON with backpressure. Stops when the caller disconnects. `stallMs`: see `writeResponse`. */
 export async function sendLines(
   res: ServerResponse,
   lines: AsyncIterable<unknown>,
@@ -60,7 +44,7 @@ export async function sendLines(
     if (res.destroyed) return bytes
     const text = Buffer.from(`${JSON.stringify(line)}\n`)
     bytes += text.length
-    await write(res, text, stallMs)
+    await writeResponse(res, text, stallMs)
   }
   res.end()
   return bytes

@@ -3,6 +3,7 @@ import type { App } from '../../app.ts'
 import { datasetsOf, sourceOf } from '../../modules/portal/index.ts'
 import { versionOf } from '../rpc/http.ts'
 import { openServices } from '../rpc/services.ts'
+import { maxStallMs } from '../write-response.ts'
 import { PortalCallers } from './callers.ts'
 import { EvmDataset } from './evm-dataset.ts'
 import { maxBodyBytes, sendJson } from './http.ts'
@@ -19,7 +20,7 @@ export type PortalRoute = {
 
 /** `maxPerCaller`: concurrent requests. `stallMs`: how long a caller may accept no data before its response is destroyed. */
 type PortalLimits = { maxPerCaller: number; stallMs: number }
-const defaultLimits: PortalLimits = { maxPerCaller: 64, stallMs: 60_000 }
+const defaultLimits: PortalLimits = { maxPerCaller: 64, stallMs: maxStallMs }
 
 /** Creates the route of the Portal, `/portal/datasets/{id}/…`, which is relayed to a portal or served from nodes. */
 export function createPortalRoute(app: App, { maxPerCaller, stallMs } = defaultLimits): PortalRoute {

@@ -22,7 +22,7 @@ type LocalRequest = {
   path: string
   /** SHOAL_TRUST_PROXY. */
   isProxyTrusted: boolean
-  /** See `write`. */
+  /** See `writeResponse`. */
   stallMs: number
 }
 

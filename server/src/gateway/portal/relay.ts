@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Pool } from 'undici'
-import { sendJson, write } from './http.ts'
+import { writeResponse } from '../write-response.ts'
+import { sendJson } from './http.ts'
 
 /** Headers forwarded in each direction. Others may be hop-by-hop or identify this installation. */
 const requestHeaders = ['content-type', 'content-encoding', 'accept', 'accept-encoding', 'user-agent', 'x-squid-id']
@@ -12,7 +13,7 @@ export class Relay {
   readonly #base: string
   readonly #stallMs: number
 
-  /** `stallMs`: see `write`. */
+  /** `stallMs`: see `writeResponse`. */
   constructor(portalUrl: string, stallMs: number) {
     const url = new URL(portalUrl)
     this.#base = url.pathname.replace(/\/$/, '')
@@ -48,7 +49,7 @@ export class Relay {
     try {
       for await (const chunk of response.body as AsyncIterable<Buffer>) {
         bytes += chunk.length
-        await write(res, chunk, this.#stallMs)
+        await writeResponse(res, chunk, this.#stallMs)
       }
       res.end()
     } catch {

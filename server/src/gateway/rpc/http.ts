@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { writeResponse } from '../write-response.ts'
 import { errorText, resultHead, type Outcome, type RpcError } from './json-rpc.ts'
 
 /** Apps call from any origin: the token in the URL authorizes them, not a cookie. */
@@ -97,7 +98,7 @@ export async function sendBatch(
   let chunk = '['
   const flush = async () => {
     if (!res.headersSent) res.writeHead(status, jsonHeaders)
-    await write(res, chunk)
+    await writeResponse(res, chunk)
     chunk = ''
   }
   for (const [i, { id, outcome }] of responses.entries()) {
@@ -127,22 +128,9 @@ async function writeResult(
   outcome: Exclude<Outcome, { kind: 'error' }>,
 ): Promise<void> {
   res.write(resultHead(id))
-  if (outcome.kind === 'result') await write(res, outcome.json)
-  else for await (const chunk of outcome.chunks) await write(res, chunk)
+  if (outcome.kind === 'result') await writeResponse(res, outcome.json)
+  else for await (const chunk of outcome.chunks) await writeResponse(res, chunk)
   res.write(envelopeEnd)
-}
-
-/** Writes to the response and waits for a slow reader. @throws Error when the caller has disconnected */
-async function write(res: ServerResponse, bytes: Uint8Array | string): Promise<void> {
-  if (res.destroyed) throw new Error('The caller disconnected')
-  if (res.write(bytes)) return
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      res.off('drain', done).off('close', done)
-      resolve()
-    }
-    res.on('drain', done).on('close', done)
-  })
 }
 
 /** Returns the squid version that sent a request, empty for other clients, from the header in which the SDK sends SQUID_ID. */

@@ -1,0 +1,27 @@
+import type { ServerResponse } from 'node:http'
+
+/** How long a caller may accept no data before its response is destroyed. */
+export const maxStallMs = 60_000
+
+/**
+ * Writes to the response, and waits while the caller does not accept more data. Destroys the response if the caller accepts none for
+ * `stallMs`.
+ * @throws Error if the caller has disconnected before
+ */
+export async function writeResponse(
+  res: ServerResponse,
+  chunk: Uint8Array | string,
+  stallMs = maxStallMs,
+): Promise<void> {
+  if (res.destroyed) throw new Error('The caller disconnected')
+  if (res.write(chunk)) return
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(() => res.destroy(), stallMs)
+    const done = () => {
+      clearTimeout(timer)
+      res.off('drain', done).off('close', done)
+      resolve()
+    }
+    res.on('drain', done).on('close', done)
+  })
+}
