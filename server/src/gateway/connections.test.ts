@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { until } from '../testing/until.ts'
 import { openGatewayTestbed, type GatewayTestbed } from './testing/testbed.ts'
@@ -151,6 +151,26 @@ describe('an interrupted request', () => {
     controller.abort()
     await expect(call).rejects.toThrow('aborted')
     await disconnected
+  })
+
+  test('of which the caller accepts nothing is ended, so that it does not occupy a connection to the squid', async () => {
+    const strict = await openGatewayTestbed({}, { stallMs: 100 })
+    onTestFinished(strict.close)
+    const squid = await strict.createVersion()
+    let isEnded = false
+    await strict.serve(squid, (_, res) => {
+      const chunk = Buffer.alloc(65_536)
+      const fill = () => {
+        while (res.write(chunk));
+      }
+      res.on('drain', fill).on('close', () => void (isEnded = true))
+      fill()
+    })
+    const { hostname, port, pathname } = new URL(`${strict.url}/acme/test-squid@v1/api/graphql`)
+    const caller = connect({ host: hostname, port: Number(port) }).on('error', () => {})
+    onTestFinished(() => void caller.destroy())
+    caller.pause().write(`GET ${pathname} HTTP/1.1\r\nhost: ${hostname}\r\n\r\n`)
+    await until(() => expect(isEnded).toBe(true))
   })
 })
 

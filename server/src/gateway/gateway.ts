@@ -4,12 +4,11 @@ import type { App } from '../app.ts'
 import type { RequestHandlers } from '../ports/listener.ts'
 import { healthResponse, sendHealth } from '../health/health.ts'
 import { openDomainTable } from './domain-table.ts'
-import { defaultHoldingLimits, type HoldingLimits } from './held-requests.ts'
 import { createPortalRoute } from './portal/index.ts'
 import { RouteReports } from './route-reports.ts'
 import { openRoutingTable } from './routing-table.ts'
 import { createRpcRoute } from './rpc/index.ts'
-import { SquidRoute } from './squid-route.ts'
+import { defaultSquidRouteLimits, SquidRoute } from './squid-route.ts'
 
 /** The handlers of the gateway's port. Close the gateway after the listener of its port. */
 export type Gateway = Required<RequestHandlers> & {
@@ -19,7 +18,7 @@ export type Gateway = Required<RequestHandlers> & {
 }
 
 /** Serves squids, RPC endpoints and datasets, on an origin separate from the console's. */
-export async function createGateway(app: App, limits: HoldingLimits = defaultHoldingLimits): Promise<Gateway> {
+export async function createGateway(app: App, limits = defaultSquidRouteLimits): Promise<Gateway> {
   const reports = new RouteReports(app)
   const table = await openRoutingTable(app, (squidId, route) => reports.report(squidId, route?.generation ?? null))
   await reports.beat()

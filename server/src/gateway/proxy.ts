@@ -4,6 +4,7 @@ import { callerDisconnected, connectionClosed, notResponding, timedOut, type Gat
 import { requestHeaders, responseHeaders } from './headers.ts'
 import type { Route } from './routes-store.ts'
 import { canConnect, isAvoided, type SquidProgram } from './squid-programs.ts'
+import { untilDrained } from './write-response.ts'
 
 /** A request to forward, and how to find a program for it. */
 export type ForwardOptions = {
@@ -24,6 +25,8 @@ export type ForwardOptions = {
   wait: (bytes: number) => Promise<GatewayError | null>
   /** Ends event streams on shutdown; their clients reconnect. */
   draining?: AbortSignal | undefined
+  /** How long the caller may accept no data before its response is destroyed. */
+  stallMs: number
 }
 
 /** What was sent to the caller, or the error that the caller must still receive. */
@@ -158,7 +161,7 @@ function send(
         bytes += chunk.length
         if (res.write(chunk)) return
         controller.pause()
-        res.once('drain', () => controller.resume())
+        void untilDrained(res, options.stallMs).then(() => controller.resume())
       },
       onResponseEnd: () => {
         res.end()

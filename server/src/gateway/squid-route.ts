@@ -17,22 +17,27 @@ import {
   type GatewayError,
 } from './gateway-errors.ts'
 import { corsHeaders, preflightHeaders } from './headers.ts'
-import { HeldRequests, type HoldingLimits } from './held-requests.ts'
+import { defaultHoldingLimits, HeldRequests, type HoldingLimits } from './held-requests.ts'
 import { IngressMeter, type IngressCount } from './ingress-meter.ts'
 import { forward } from './proxy.ts'
 import type { Route } from './routes-store.ts'
 import type { RoutingTable } from './routing-table.ts'
 import { forwardUpgrade, rejectUpgrade } from './upgrade.ts'
 import { SquidPrograms, type SquidProgram } from './squid-programs.ts'
+import { maxStallMs } from './write-response.ts'
 
 type ResolvedTarget = { route: Route; target: Target }
 type Rejection = { error: GatewayError; route?: Route }
+
+/** `stallMs`: how long a caller may accept no data before its response is destroyed. */
+export type SquidRouteLimits = HoldingLimits & { stallMs: number }
+export const defaultSquidRouteLimits: SquidRouteLimits = { ...defaultHoldingLimits, stallMs: maxStallMs }
 
 /** Forwards requests and WebSockets to the programs of squids. */
 export class SquidRoute {
   readonly #app: App
   readonly #table: RoutingTable
-  readonly #limits: HoldingLimits
+  readonly #limits: SquidRouteLimits
   /** Returns what a URL of the gateway's own name addresses; null if nothing. */
   readonly parse: AddressParser
   readonly #programs: SquidPrograms
@@ -41,7 +46,7 @@ export class SquidRoute {
   /** The number of open WebSockets of each organization. */
   readonly #sockets = new Map<string, number>()
 
-  constructor(app: App, table: RoutingTable, limits: HoldingLimits) {
+  constructor(app: App, table: RoutingTable, limits: SquidRouteLimits) {
     this.#app = app
     this.#table = table
     this.#limits = limits
@@ -129,6 +134,7 @@ export class SquidRoute {
       refresh: () => this.#table.refresh(route.squidId),
       wait: this.#waiter(found, res),
       draining: this.#app.draining,
+      stallMs: this.#limits.stallMs,
     })
     if ('error' in outcome) return this.#sendError(res, { ...outcome, route, target, cors })
     this.#held.recordResponse(route.squidId)

@@ -14,8 +14,12 @@ export async function writeResponse(
   stallMs = maxStallMs,
 ): Promise<void> {
   if (res.destroyed) throw new Error('The caller disconnected')
-  if (res.write(chunk)) return
-  await new Promise<void>((resolve) => {
+  if (!res.write(chunk)) await untilDrained(res, stallMs)
+}
+
+/** Resolves when the caller accepts more data, or has disconnected. Destroys the response if the caller accepts none for `stallMs`. */
+export function untilDrained(res: ServerResponse, stallMs: number): Promise<void> {
+  return new Promise((resolve) => {
     const timer = setTimeout(() => res.destroy(), stallMs)
     const done = () => {
       clearTimeout(timer)

@@ -13,7 +13,7 @@ import { until } from '../../testing/until.ts'
 import { startTestApp, type TestApp, type TestAppOptions, type TestOrg } from '../../testing/index.ts'
 import { listen } from '../../ports/listener.ts'
 import { createGateway } from '../gateway.ts'
-import { defaultHoldingLimits, type HoldingLimits } from '../held-requests.ts'
+import { defaultSquidRouteLimits, type SquidRouteLimits } from '../squid-route.ts'
 
 /** A server at the endpoint of a container's port. */
 export type TestSquidServer = { server: Server; close: () => Promise<void> }
@@ -41,7 +41,7 @@ type ServeOptions = { container?: string; port?: number; generation?: number }
 /** Starts a gateway with its own database, in front of servers on unix sockets that tests start as needed. */
 export async function openGatewayTestbed(
   options: TestAppOptions = {},
-  limits: Partial<HoldingLimits> = { maxWaitMs: 300 },
+  limits: Partial<SquidRouteLimits> = { maxWaitMs: 300 },
 ): Promise<GatewayTestbed> {
   const cleanup = new AsyncDisposableStack()
   const dir = mkdtempSync(join(tmpdir(), 'gw-'))
@@ -57,7 +57,7 @@ export async function openGatewayTestbed(
   const t = await startTestApp({ runtime, directory, ...options })
   cleanup.defer(t.close)
   const start = async () => {
-    const { close, ...handlers } = await createGateway(t.app, { ...defaultHoldingLimits, ...limits })
+    const { close, ...handlers } = await createGateway(t.app, { ...defaultSquidRouteLimits, ...limits })
     const listener = await listen(0, '127.0.0.1')
     listener.setHandlers(handlers)
     const gateway = {
