@@ -7,6 +7,7 @@ import { sendBatch, sendError, sendNoContent, sendOutcome, sendPreflight, versio
 import { cancelStream, codes, isInvalidCall, parseCalls } from './json-rpc.ts'
 import type { Call, InvalidCall, Outcome } from './json-rpc.ts'
 import { RequestBodies } from './request-bodies.ts'
+import { ResultMemory, tooManyResults } from './result-memory.ts'
 import { openServices, type Services } from './services.ts'
 import type { SocketLimits } from './sockets/limits.ts'
 import type { SocketCounts } from './sockets/metrics.ts'
@@ -24,6 +25,7 @@ export class RpcRoute {
   readonly #admission: Admission
   readonly #sockets: Sockets
   readonly #bodies = new RequestBodies()
+  readonly #results = new ResultMemory()
 
   constructor(app: App, limits: Partial<SocketLimits>) {
     this.#app = app
@@ -135,13 +137,11 @@ export class RpcRoute {
     const result = service.execute(call)
     // Awaiting a value that is already available would delay cached responses by a microtask.
     const outcome = result instanceof Promise ? await result : result
-    this.#admission.count(caller, call, outcome)
-    try {
+    await this.#send(res, caller, [outcome], async () => {
+      this.#admission.count(caller, call, outcome)
       if (call.id === null) return sendNoContent(res)
       await sendOutcome(res, isUnavailable(outcome) ? 503 : 200, call.id, outcome)
-    } finally {
-      cancelStream(outcome)
-    }
+    })
   }
 
   async #executeBatch(
@@ -151,21 +151,36 @@ export class RpcRoute {
   ): Promise<void> {
     const calls = parsed.filter((c): c is Call => !isInvalidCall(c))
     const outcomes = await service.executeAll(calls)
-    const responses: { id: string; outcome: Outcome }[] = []
-    for (const [i, call] of calls.entries()) {
-      const outcome = outcomes[i]
-      if (!outcome) continue
-      this.#admission.count(caller, call, outcome)
-      if (call.id !== null) responses.push({ id: call.id, outcome })
-    }
-    for (const invalid of parsed)
-      if (isInvalidCall(invalid))
-        responses.push({ id: invalid.id, outcome: { kind: 'error', error: invalid.error, isFromGateway: true } })
-    try {
+    await this.#send(res, caller, outcomes, async () => {
+      const responses: { id: string; outcome: Outcome }[] = []
+      for (const [i, call] of calls.entries()) {
+        const outcome = outcomes[i]
+        if (!outcome) continue
+        this.#admission.count(caller, call, outcome)
+        if (call.id !== null) responses.push({ id: call.id, outcome })
+      }
+      for (const invalid of parsed)
+        if (isInvalidCall(invalid))
+          responses.push({ id: invalid.id, outcome: { kind: 'error', error: invalid.error, isFromGateway: true } })
       if (responses.length === 0) return sendNoContent(res)
       // Clients retry on 503, which they should not do if any call of the batch was executed.
       await sendBatch(res, outcomes.length > 0 && outcomes.every(isUnavailable) ? 503 : 200, responses)
+    })
+  }
+
+  /** Calls `send` if there is memory for the outcomes; otherwise sends an error. Ends streams that were not read. */
+  async #send(
+    res: ServerResponse,
+    { account }: Caller,
+    outcomes: readonly Outcome[],
+    send: () => Promise<void>,
+  ): Promise<void> {
+    const release = this.#results.reserve(account.orgId, outcomes, () => res.destroy())
+    try {
+      if (release) await send()
+      else sendError(res, tooManyResults.status, 'null', tooManyResults.error)
     } finally {
+      release?.()
       outcomes.forEach(cancelStream)
     }
   }
