@@ -27,7 +27,8 @@ export function createPortalRoute(app: App, { maxPerCaller, stallMs } = defaultL
   const datasets = datasetsOf(app)
   const services = openServices(app)
   const meter = new PortalMeter(app)
-  const callers = new PortalCallers(maxPerCaller, app.config.SHOAL_TRUST_PROXY)
+  const { SHOAL_RPC_RATE: callsPerSecond, SHOAL_TRUST_PROXY: isProxyTrusted } = app.config
+  const callers = new PortalCallers({ concurrency: maxPerCaller, callsPerSecond }, isProxyTrusted)
   const relay = app.config.SHOAL_PORTAL_URL ? new Relay(app.config.SHOAL_PORTAL_URL, stallMs) : null
 
   const serve = async (req: IncomingMessage, res: ServerResponse, datasetId: string, rest: string): Promise<void> => {
@@ -37,11 +38,15 @@ export function createPortalRoute(app: App, { maxPerCaller, stallMs } = defaultL
     if (!dataset) return void sendJson(res, 404, { error: `There is no dataset ${datasetId.slice(0, 100)}.` })
     const source = sourceOf(app.config, dataset)
     const service = source === 'rpc' && dataset.chain ? services.find(dataset.chain.id) : null
-    if (!callers.admit(req, res, service ? maxBodyBytes(req) : 0)) return void sendJson(res, 429, tooMany, retryLater)
-    const isProxyTrusted = app.config.SHOAL_TRUST_PROXY
+    const caller = callers.admit(req, res, service ? maxBodyBytes(req) : 0)
+    if (!caller) return void sendJson(res, 429, tooMany, retryLater)
     const request = { req, res, dataset, path: rest.split('?')[0] ?? '', isProxyTrusted, stallMs }
     if (service)
-      meter.count(dataset.id, versionOf(req), await serveLocalDataset({ ...request, blocks: new EvmDataset(service) }))
+      meter.count(
+        dataset.id,
+        versionOf(req),
+        await serveLocalDataset({ ...request, blocks: new EvmDataset(service, caller.pace) }),
+      )
     else if (source === 'portal' && relay)
       meter.count(dataset.id, versionOf(req), await relay.forward(req, res, dataset.id, rest))
     else

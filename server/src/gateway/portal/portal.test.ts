@@ -202,6 +202,20 @@ test('finalized streams stop at the finalized head; requests are counted with th
   expect(row).toMatchObject({ dataset: 'devnet', requests: 1, bytes: text.length })
 })
 
+test('a caller reads from the nodes at most as fast as an organization may call RPC', async () => {
+  const slow = await startRpcTestbed({ SHOAL_DEVNET_URL: devnet.rpcUrl, SHOAL_RPC_RATE: '20' })
+  cleanups.push(slow.close)
+  const slowRoute = createPortalRoute(slow.app)
+  cleanups.push(slowRoute.close)
+  const base = await serve(slowRoute)
+  const startedMs = performance.now()
+  const body = JSON.stringify({ fromBlock: 0, toBlock: 40, includeAllBlocks: true })
+  const text = await (await fetch(`${base}/devnet/stream`, { method: 'POST', body })).text()
+  expect(text.trim().split('\n')).toHaveLength(41)
+  // 20 of the more than 41 calls need no waiting.
+  expect(performance.now() - startedMs).toBeGreaterThan(1_000)
+})
+
 test('datasets of the catalogue are relayed to the configured portal, with backpressure', async () => {
   let writtenBytes = 0
   const total = 200_000_000
