@@ -203,6 +203,7 @@ test('finalized streams stop at the finalized head; requests are counted with th
 })
 
 test('a caller reads from the nodes at most as fast as an organization may call RPC', async () => {
+  await mineBlocks(41)
   const slow = await startRpcTestbed({ SHOAL_DEVNET_URL: devnet.rpcUrl, SHOAL_RPC_RATE: '20' })
   cleanups.push(slow.close)
   const slowRoute = createPortalRoute(slow.app)
