@@ -161,7 +161,9 @@ function send(
         bytes += chunk.length
         if (res.write(chunk)) return
         controller.pause()
-        void untilDrained(res, options.stallMs).then(() => controller.resume())
+        void untilDrained(res, options.stallMs).then(() =>
+          res.destroyed ? controller.abort(new Error('The caller disconnected')) : controller.resume(),
+        )
       },
       onResponseEnd: () => {
         res.end()

@@ -8,7 +8,11 @@ const serviceRestart = Buffer.from([0x88, 0x02, 0x03, 0xf4])
  * be an error for the client.
  */
 export class WebSocketGate extends Transform {
-  #header: number[] = []
+  /** Bytes of the current frame's header: received, up to the end of the length, and in total. */
+  #headerReceived = 0
+  #lengthEnd = 2
+  #headerSize = 2
+  #payloadLength = 0
   #payloadRemaining = 0
   #isEnding = false
   /** After the end, further frames of the squid are dropped until its connection is closed. */
@@ -30,7 +34,7 @@ export class WebSocketGate extends Transform {
   }
 
   get #isBetweenFrames(): boolean {
-    return this.#header.length === 0 && this.#payloadRemaining === 0
+    return this.#headerReceived === 0 && this.#payloadRemaining === 0
   }
 
   #end(): void {
@@ -59,24 +63,24 @@ export class WebSocketGate extends Transform {
       this.#payloadRemaining -= consumed
       return offset + consumed
     }
-    this.#header.push(chunk[offset] ?? 0)
-    const length = payloadLength(this.#header)
-    if (length !== null) {
-      this.#header = []
-      this.#payloadRemaining = length
-    }
+    this.#readHeader(chunk[offset] ?? 0)
     return offset + 1
   }
-}
 
-/** Returns the payload length from a frame header; null while the header is incomplete. */
-function payloadLength(header: number[]): number | null {
-  const secondByte = header[1]
-  if (secondByte === undefined) return null
-  const shortLength = secondByte & 0x7f
-  const lengthBytes = shortLength === 126 ? 2 : shortLength === 127 ? 8 : 0
-  const maskBytes = secondByte & 0x80 ? 4 : 0
-  if (header.length < 2 + lengthBytes + maskBytes) return null
-  if (lengthBytes === 0) return shortLength
-  return header.slice(2, 2 + lengthBytes).reduce((sum, byte) => sum * 256 + byte, 0)
+  /** Allocates nothing, because a squid may send only headers (RFC 6455, 5.2). */
+  #readHeader(byte: number): void {
+    const index = this.#headerReceived++
+    if (index === 0) return
+    if (index === 1) {
+      const shortLength = byte & 0x7f
+      this.#lengthEnd = 2 + (shortLength === 126 ? 2 : shortLength === 127 ? 8 : 0)
+      this.#headerSize = this.#lengthEnd + (byte & 0x80 ? 4 : 0)
+      this.#payloadLength = this.#lengthEnd === 2 ? shortLength : 0
+    } else if (index < this.#lengthEnd) {
+      this.#payloadLength = this.#payloadLength * 256 + byte
+    }
+    if (this.#headerReceived < this.#headerSize) return
+    this.#headerReceived = 0
+    this.#payloadRemaining = this.#payloadLength
+  }
 }

@@ -20,12 +20,16 @@ export async function writeResponse(
 /** Resolves when the caller accepts more data, or has disconnected. Destroys the response if the caller accepts none for `stallMs`. */
 export function untilDrained(res: ServerResponse, stallMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => res.destroy(), stallMs)
     const done = () => {
       clearTimeout(timer)
       res.off('drain', done).off('close', done)
       resolve()
     }
+    const timer = setTimeout(() => {
+      res.destroy()
+      // A response that waits for an earlier one of its connection is not closed yet.
+      done()
+    }, stallMs)
     res.on('drain', done).on('close', done)
   })
 }

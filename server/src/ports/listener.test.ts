@@ -87,6 +87,32 @@ test.each([
   expect([text.split(' ')[1], received]).toEqual([String(status), []])
 })
 
+test('when a client disconnects, the responses to all of its pipelined requests are closed', async () => {
+  const open = new Set<ServerResponse>()
+  let received = 0
+  const listener = await startListener((_, res) => {
+    received += 1
+    open.add(res)
+    res.on('close', () => open.delete(res)).write('begins')
+  })
+  const client = connect(listener.port, '127.0.0.1')
+  client.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(3))
+  await until(() => expect(received).toBe(3))
+  const responses = [...open]
+  client.destroy()
+  await until(() => expect(open.size).toBe(0))
+  expect(responses.map((res) => res.destroyed)).toEqual([true, true, true])
+})
+
+test('a client with too many pipelined requests is disconnected', async () => {
+  let received = 0
+  const listener = await startListener(() => void (received += 1))
+  const client = connect(listener.port, '127.0.0.1')
+  client.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(500))
+  await once(client, 'close')
+  expect(received).toBeLessThan(200)
+})
+
 test('a drain completes requests in progress and the next request of an active connection, then closes the connections', async () => {
   const responses: ServerResponse[] = []
   const listener = await startListener((_, res) => void responses.push(res))

@@ -44,6 +44,8 @@ const pollMs = 50
 /** A port closes once no connection has arrived for `quietMs`, and at the latest after `maxQuietMs`. */
 const quietMs = 100
 const maxQuietMs = 2_000
+/** Maximum number of requests that a client may send on a connection before their responses have ended. */
+const maxPipelined = 100
 
 type Connection = { responses: Set<ServerResponse>; lastUsedMs: number; isUpgraded: boolean }
 
@@ -78,6 +80,7 @@ export async function listen(
       connection?.responses.delete(res)
       if (connection) connection.lastUsedMs = performance.now()
     })
+    if (connection && connection.responses.size > maxPipelined) return void req.socket.destroy()
     if (isDraining) res.shouldKeepAlive = false
     handlers.request(req, res)
   })
