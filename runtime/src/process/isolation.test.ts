@@ -10,9 +10,9 @@ import { type ProcessHarness, makeImage, openProcessHarness } from './process-ha
 import { until } from '../until.ts'
 
 const MIB = 1024 * 1024
-/** Ports that are unlikely to be in use on this machine. */
-const PORT = 41_217
-const OTHER_PORT = 41_218
+/** Ports that are unlikely to be in use on this machine: below those that the kernel assigns. */
+const PORT = 21_217
+const OTHER_PORT = 21_218
 const isRoot = process.getuid?.() === 0
 
 /** Serves HTTP on its ports. On request, attempts to read, list or write a file, or to kill a process. */

@@ -14,11 +14,24 @@ const sleepsInProgress = async () => {
   return rows[0]?.count
 }
 
+const waitingForLocks = async () => {
+  const { rowCount } = await database.pool.query(
+    `select 1 from pg_locks where locktype = 'advisory' and not granted
+     and database = (select oid from pg_database where datname = current_database())`,
+  )
+  return rowCount
+}
+
 test('closing waits for a query in progress', async () => {
+  const holder = await database.pool.connect()
+  await holder.query('select pg_advisory_lock(1)')
   const closing = connect(database.url)
-  const query = closing.pool.query('select pg_sleep(1)')
-  await expect.poll(sleepsInProgress).toBe(1)
-  await closing.close()
+  const query = closing.pool.query('select pg_advisory_lock(1)')
+  await expect.poll(waitingForLocks).toBe(1)
+  const closed = closing.close()
+  await holder.query('select pg_advisory_unlock(1)')
+  holder.release()
+  await closed
   expect((await query).rows).toHaveLength(1)
 })
 

@@ -75,6 +75,9 @@ describe('an update', () => {
   })
 
   test('is applied even if its notification was lost', async () => {
+    await bed.close()
+    // Less than the interval at which the gateway reads all routes again.
+    bed = await openGatewayTestbed({}, { maxWaitMs: 15_000 })
     const squid = await bed.createVersion()
     const oldServer = await bed.serve(squid, respond('1'))
     expect(await (await fetch(api(), query)).text()).toBe('1')

@@ -148,7 +148,7 @@ const [port, ...addresses] = process.argv.slice(1)
 const probe = (host) => new Promise((done) => {
   const socket = net.connect({ host, port: Number(port) })
   let text = ''
-  socket.setTimeout(1000, () => { done('${NO_CONNECTION}'); socket.destroy() })
+  socket.setTimeout(5000, () => { done('${NO_CONNECTION}'); socket.destroy() })
   socket.on('data', (piece) => (text += piece)).on('end', () => done(text.replace('::ffff:', ''))).on('error', () => done('${NO_CONNECTION}'))
 })
 Promise.all(addresses.map(probe)).then((found) => { console.log(JSON.stringify(found)); process.exit() })
@@ -163,7 +163,7 @@ const QUERY = `
 const socket = require('node:dgram').createSocket('udp4')
 const end = (text) => { console.log(text); process.exit() }
 socket.on('message', (text) => end(String(text))).on('error', () => end('${NO_CONNECTION}'))
-setTimeout(() => end('${NO_CONNECTION}'), 1000)
+setTimeout(() => end('${NO_CONNECTION}'), 5000)
 socket.send('query', Number(process.argv[2]), process.argv[1], (error) => error && end('${NO_CONNECTION}'))
 `
 

@@ -386,8 +386,12 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
     await server.kill()
     const pasta = processesOf(stateDir).filter(({ program }) => program === 'pasta')
     expect(pasta).toHaveLength(1)
+    // The leader would start pasta again after a second, possibly before the probe connects.
+    const leader = leaderOf(prefix)
+    process.kill(leader, 'SIGSTOP')
     for (const { pid } of pasta) process.kill(pid, 'SIGKILL')
     expect(await probe(prefix, [OUTSIDE.internet])).toEqual([NO_CONNECTION])
+    process.kill(leader, 'SIGCONT')
     await until(async () => expect(await probe(prefix, [OUTSIDE.internet])).toEqual([HOST_ADDRESS]))
     expect(await probe(prefix, [OUTSIDE.metadata])).toEqual([NO_CONNECTION])
   })

@@ -56,8 +56,7 @@ test('requests are counted by chain, method and version for their organization w
   await post(url, '{')
   const rows = await untilValue(
     () => t.app.db.select().from(rpcUsage).where(eq(rpcUsage.orgId, org.id)),
-    (found) => found.reduce((sum, r) => sum + r.requests, 0) === 5,
-    2_500,
+    (found) => found.reduce((sum, r) => sum + r.requests + r.failures, 0) === 6,
   )
   const counts = rows.map((r) => [r.chain, r.method, r.version, r.requests, r.failures].join(' ')).toSorted()
   expect(counts).toEqual([
@@ -133,7 +132,8 @@ test('all gateways reject a replaced token immediately and accept the new one', 
         await untilValue(
           () => post(url, balance),
           (o) => o.status === 401,
-          500,
+          // Less than the time for which the token is cached.
+          3_000,
         ),
       ).toMatchObject({ body: { id: 'call-1', error: { code: -32001 } } })
     expect((await post(t.gateway.urlOf('devnet', newToken), balance)).status).toBe(200)
@@ -161,9 +161,9 @@ test('an organization cannot exceed its rate, and each call of a batch counts', 
   const [busy, other] = await Promise.all([t.make.org(), t.make.org()])
   const url = await urlOf(busy.id)
   const batch = Array.from({ length: 40 }, (_, id) => call('eth_chainId', [], id))
-  expect((await post(url, batch)).status).toBe(200)
-  const rejected = await post(url, batch)
-  expect(rejected).toMatchObject({
+  const responses = await Promise.all([post(url, batch), post(url, batch)])
+  expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 429])
+  expect(responses.find(({ status }) => status === 429)).toMatchObject({
     status: 429,
     body: { error: { code: -32005, message: expect.stringMatching(/^Too many RPC requests at once/) } },
   })

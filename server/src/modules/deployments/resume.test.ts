@@ -192,7 +192,7 @@ describe('a deployment whose worker is killed at any point is finished by anothe
 })
 
 test('a worker that is stopped releases its deployment immediately, and another one resumes it', async () => {
-  const deployment = await d.deploy({ build: { takesMs: 700 } }, { name: 'handed-over', slot: 'v1' })
+  const deployment = await d.deploy({ build: { takesMs: 5_000 } }, { name: 'handed-over', slot: 'v1' })
   const deploymentParams = { params: { code: d.org.code, id: String(deployment.id) } }
   const first = t.startWorker()
   while (!(await d.api.deployments.get(deploymentParams)).logs.some((l) => l.message.startsWith('Simulating')))
@@ -227,7 +227,7 @@ test('two workers share the deployments, and each deployment is claimed once', a
 test('a worker that loses its locks stops, and claims the deployment again', async () => {
   const worker = t.startWorker()
   try {
-    const deployment = await d.deploy({ build: { takesMs: 300 } }, { name: 'locks-lost', slot: 'v1' })
+    const deployment = await d.deploy({ build: { takesMs: 5_000 } }, { name: 'locks-lost', slot: 'v1' })
     const deploymentParams = { params: { code: d.org.code, id: String(deployment.id) } }
     while (!(await d.api.deployments.get(deploymentParams)).logs.some((l) => l.message.startsWith('Simulating')))
       await sleep(5)

@@ -29,6 +29,9 @@ const squidIdOf = async (): Promise<number> => {
 }
 
 test('an update stops the old generation only when the slowest gateway routes to the new one', async () => {
+  await worker.close()
+  // This test ends the wait.
+  worker = t.startWorker(t.app, { gatewaysMs: 60_000 })
   await deployer.deployAndWait({}, v1)
   const squidId = await squidIdOf()
   for (const gateway of ['quick', 'slow']) await recordGatewayHeartbeat(t.app.db, gateway)

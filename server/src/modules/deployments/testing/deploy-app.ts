@@ -16,7 +16,7 @@ export const fastIntervals: EngineIntervals = {
   reconcileMs: 20,
   retryMs: 5,
   gatewaysMs: 2_000,
-  maxHeartbeatAgeMs: 1_000,
+  maxHeartbeatAgeMs: 15_000,
   drainMs: 20,
   healthyForMs: 500,
   firstHealthyForMs: 300,
