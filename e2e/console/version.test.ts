@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accessibilityFlaws, saveScreenshot, openBrowser, axeFlaws, switchTheme } from '../support/browser.ts'
 import { consoleShoal } from '../support/console-shoal.ts'
 import { waitForDeployment } from '../support/deploy.ts'
+import { holdBuild } from '../support/hold-build.ts'
 import { clipboard, clickButton, waitForText } from '../support/page.ts'
 import { signInAs } from '../support/people.ts'
 import {
@@ -211,10 +212,11 @@ test('the page shows a running deployment live, and a failed one at the top', as
   const error = "src/mapping.ts(1,7): error TS2322: Type 'string' is not assignable to type 'number'"
   const message = ['npm run build ended with exit code 2.', '> tsc', error].join('\n')
   const failing = { kind: 'SOURCE_FILES_BUILD_FAILED', message }
+  const { whileExists, end } = holdBuild()
   const broken: SimulatedSquid = {
     name: 'broken',
     slot: 'v1',
-    build: { takesMs: 4000, prints: ['> tsc', `\u001b[31m${error}\u001b[0m`], fails: failing },
+    build: { whileExists, prints: ['> tsc', `\u001b[31m${error}\u001b[0m`], fails: failing },
   }
   expect((await deploySimulated(deployer, { name: 'broken', slot: 'v1' })).failed).toBe('NO')
   const id = await requestSimulatedDeploy(deployer, broken)
@@ -228,6 +230,7 @@ test('the page shows a running deployment live, and a failed one at the top', as
   await log.getByText('> tsc').waitFor()
   const rollback = page.getByRole('button', { name: 'Roll back to this' })
   await expect.poll(() => rollback.getAttribute('aria-description')).toMatch(/is in progress/)
+  end()
   await page
     .getByRole('alert')
     .filter({ hasText: 'The build failed' })

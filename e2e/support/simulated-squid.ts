@@ -15,7 +15,7 @@ export type SimulatedSquid = {
   tag?: string
   description?: string
   /** The behaviour of the build, which runtime/src/sim/sim-builder.ts reads. */
-  build?: { takesMs?: number; prints?: string[]; fails?: { kind: string; message: string } }
+  build?: { takesMs?: number; whileExists?: string; prints?: string[]; fails?: { kind: string; message: string } }
   api?: Behaviour
   processors?: Record<string, Behaviour>
   /** Further files of the archive, by name. */

@@ -2,6 +2,7 @@ import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accessibilityFlaws, openBrowser, saveScreenshot } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
+import { holdBuild } from '../../support/hold-build.ts'
 import { waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated, requestSimulatedDeploy, type Deployer } from '../../support/simulated-squid.ts'
@@ -78,13 +79,15 @@ test('the list shows the sync progress at every width and clips no tag; in narro
 
 test('while a version is being deployed, the list shows the step and its time', async () => {
   await setWidth(1024)
-  await requestSimulatedDeploy(deployer, { name: 'lending', slot: 'v1', build: { takesMs: 6000 } })
+  const { whileExists, end } = holdBuild()
+  await requestSimulatedDeploy(deployer, { name: 'lending', slot: 'v1', build: { whileExists } })
   await open('/squids')
   const step = row('lending@v1')
     .getByText(/^Building/)
     .filter({ visible: true })
   await expect.poll(() => step.innerText(), { timeout: 30_000 }).toMatch(/^Building · \d+ s$/)
   await saveScreenshot(page, 'list-deploying')
+  end()
   await step.waitFor({ state: 'detached', timeout: 60_000 })
 })
 

@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { accessibilityFlaws, saveScreenshot, openBrowser, axeFlaws } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
+import { holdBuild } from '../../support/hold-build.ts'
 import { clipboard, waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
 import {
@@ -101,8 +102,10 @@ test('without squids the page shows the deploy guide, with commands for this ins
 test('the deploy guide shows the progress of the deployment, and afterwards the list shows the squids', async () => {
   await page.goto(`/squids/deploy?organization=${code}`)
   await waitForText(page, 'Waiting for your first deployment…')
-  await requestSimulatedDeploy(deployer, { name: 'erc20-transfers', slot: 'v1', build: { takesMs: 4000 } })
+  const { whileExists, end } = holdBuild()
+  await requestSimulatedDeploy(deployer, { name: 'erc20-transfers', slot: 'v1', build: { whileExists } })
   await waitForText(page, /Deployment \d+ of erc20-transfers@v1 is running/)
+  end()
   await waitForText(page, 'erc20-transfers@v1 is deployed')
   await page.getByRole('link', { name: 'Open erc20-transfers@v1' }).waitFor()
 
@@ -187,16 +190,18 @@ test('actions require confirmation and show why they are disabled; the list show
   await item('Restart').click()
   await row('nft-floor@v1').getByText('Healthy').waitFor()
 
+  const { whileExists, end } = holdBuild()
   await requestSimulatedDeploy(deployer, {
     name: 'nft-floor',
     slot: 'v1',
-    build: { takesMs: 5000 },
+    build: { whileExists },
     processors: { eth: synced },
   })
   // A reload shows the new status without waiting for the next poll.
   await page.reload()
   await row('nft-floor@v1').getByText('Deploying').waitFor()
   await expect.poll(() => menuDisabledReason('nft-floor@v1')).toMatch(/is in progress/)
+  end()
   await row('nft-floor@v1').getByText('Healthy').waitFor()
 
   await openMenu('nft-floor@v1')

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import { create } from 'tar'
 import { expect, test } from 'vitest'
 import type { BuildRequest } from '../builder.ts'
@@ -61,12 +62,31 @@ test('a build fails as configured in its package.json', async () => {
 
 test.each([
   [{ fails: { kind: 'BUILD_FAILED', message: 'no' } }, 'sim.fails.kind must be UNEXPECTED or REQUIREMENTS or'],
-  [{ failed: true }, 'sim has an unknown property failed; known: takesMs, prints, fails'],
+  [{ failed: true }, 'sim has an unknown property failed; known: takesMs, whileExists, prints, fails'],
 ])('an invalid simulated build fails: %j', async (sim, expected) => {
   const builder = createSimBuilder()
   await builder.unpack({ key: 'tree', archive: archiveOf(sim), manifestPath: '', limits })
   const message = expect.stringContaining(expected)
   await expect(builder.build(request([]))).rejects.toMatchObject({ kind: 'REQUIRED_SOURCE_FILE_INVALID', message })
+})
+
+test('a build ends only when a file no longer exists', async () => {
+  const builder = createSimBuilder()
+  const whileExists = mkdtempSync(join(tmpdir(), 'shoal-sim-test-'))
+  await builder.unpack({ key: 'tree', archive: archiveOf({ whileExists }), manifestPath: '', limits })
+  const controller = new AbortController()
+  const cancelled = builder.build(request([], controller.signal))
+  controller.abort()
+  await expect(cancelled).rejects.toThrow('aborted')
+  let isBuilt = false
+  const build = builder.build(request([])).then((image) => {
+    isBuilt = true
+    return image
+  })
+  await pause(150)
+  expect(isBuilt).toBe(false)
+  rmSync(whileExists, { recursive: true })
+  expect(await build).toMatchObject({ reused: false })
 })
 
 test('a build can be cancelled', async () => {

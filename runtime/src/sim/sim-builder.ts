@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,6 +23,8 @@ import { type Check, fields, lines, number, oneOf, text } from './shape.ts'
 /** A simulated build, configured by the field `sim` of a squid's package.json. */
 export type SimBuild = {
   takesMs?: number
+  /** The build ends only when this file no longer exists. */
+  whileExists?: string
   /** Lines of the build's output. */
   prints?: string[]
   fails?: { kind: BuildFailureKind; message: string }
@@ -60,11 +63,12 @@ export class SimBuilder implements Builder {
     if (!tree) throw new Error(`${key} was not unpacked`)
     const image = createHash('sha256').update(`${tenant} ${nodeVersion} ${tree.digest}`).digest('hex').slice(0, 40)
     if (this.#images.has(image)) return { image, bytes: tree.bytes, reused: true }
-    const { takesMs = 0, prints = [], fails } = simBuildOf(tree)
+    const { takesMs = 0, whileExists, prints = [], fails } = simBuildOf(tree)
     await onStart?.()
     log('info', 'Simulating a build: nothing is installed')
     for (const line of prints) log('info', line)
     await sleep(takesMs, undefined, { signal })
+    while (whileExists !== undefined && existsSync(whileExists)) await sleep(50, undefined, { signal })
     if (fails) throw new BuildFailure(fails.kind, fails.message)
     this.#images.set(image, Date.now())
     return { image, bytes: tree.bytes, reused: false }
@@ -93,6 +97,7 @@ export class SimBuilder implements Builder {
 
 const buildCheck = fields({}, {
   takesMs: number,
+  whileExists: text,
   prints: lines,
   fails: fields({ kind: oneOf(...buildFailureKinds), message: text }),
 } satisfies Record<keyof SimBuild, Check>)
