@@ -27,6 +27,8 @@ afterAll(async () => {
 })
 
 const focused = () => page.evaluate<string>('document.activeElement.tagName + ": " + document.activeElement.innerText')
+/** Presses keys without waiting for the acknowledgement of each, because the console accepts a sequence only within a second. */
+const pressSequence = (...keys: string[]) => Promise.all(keys.map((key) => page.keyboard.press(key)))
 const announcement = () => page.locator('#page-announcement').textContent()
 
 test('a page that is opened by keyboard is announced, and its heading has the focus, unless a tab opened the page', async () => {
@@ -55,7 +57,7 @@ test('single-key shortcuts can be turned off; shortcuts with a modifier key keep
   await expect.poll(() => shortcuts.isChecked()).toBe(false)
   await page.getByRole('heading', { name: 'Account settings' }).click()
   await page.keyboard.press('?')
-  for (const key of ['g', 's']) await page.keyboard.press(key)
+  await pressSequence('g', 's')
   await page.keyboard.press('Control+k')
   await page.getByPlaceholder(/Jump to/).waitFor()
   await expect.poll(() => page.getByRole('dialog', { name: 'Keyboard shortcuts' }).count()).toBe(0)
@@ -68,7 +70,7 @@ test('single-key shortcuts can be turned off; shortcuts with a modifier key keep
   await page.keyboard.press('Escape')
   await shortcuts.check()
   await page.getByRole('heading', { name: 'Account settings' }).click()
-  for (const key of ['g', 's']) await page.keyboard.press(key)
+  await pressSequence('g', 's')
   await page.waitForURL(/\/squids/)
 })
 
@@ -142,7 +144,7 @@ test('the keyboard help begins with the general shortcuts; "/" and "g e" work, a
     .toBe(true)
   await page.keyboard.press('Escape')
   await page.getByRole('heading', { name: 'Squids', exact: true }).click()
-  for (const key of ['g', 'e']) await page.keyboard.press(key)
+  await pressSequence('g', 'e')
   await page.waitForURL(/\/secrets/)
   await page.keyboard.press('Control+k')
   await page.getByRole('menuitem', { name: /^Billing.*g\s*b$/ }).waitFor()
