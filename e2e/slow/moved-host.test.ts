@@ -69,7 +69,7 @@ test('programs on a released host can no longer write when those on the next hos
     SHOAL_RUNTIME: 'process',
     SHOAL_ON_EXIT: 'stop',
   })
-  await until(async () => (await starts()).length > 1, 'the processor runs on the second host', 60_000)
+  await until(async () => (await starts()).length > 1, 'the processor runs on the second host')
   await until(() => processesIn(secondHost).length > 0, 'its programs run in the second data directory')
   // `wasAlone` is true if no other processor held the lock in the database.
   expect(await starts()).toEqual([{ wasAlone: true }, { wasAlone: true }])

@@ -23,7 +23,7 @@ beforeAll(async () => {
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
   await deploySimulated({ shoal, org: code, token, api }, { name: 'transfers', slot: 'v1' })
   await context.close()
-}, 120_000)
+})
 
 afterAll(async () => {
   await browser?.close()

@@ -16,7 +16,7 @@ beforeAll(async () => {
   browser = await openBrowser()
   person = await signInAs(browser, shoal, email)
   page = person.page
-}, 120_000)
+})
 
 afterAll(async () => {
   await browser?.close()

@@ -16,7 +16,7 @@ beforeAll(async () => {
   browser = await openBrowser()
   boss = await signInAs(browser, shoal, email)
   await boss.api.orgs.create({ body: { code, name: 'Newcomer Labs', email } })
-}, 120_000)
+})
 
 afterAll(async () => {
   await browser?.close()

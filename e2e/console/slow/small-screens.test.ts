@@ -34,7 +34,7 @@ beforeAll(async () => {
     },
   })
   expect(failed).toBe('NO')
-}, 120_000)
+})
 
 afterAll(async () => {
   await browser?.close()
@@ -172,7 +172,7 @@ test('the pages of a version are accessible at every width', async () => {
     flaws.push(...(await accessibilityFlaws(page, `small-${name}`)))
   }
   expect(flaws).toEqual([])
-}, 60_000)
+})
 
 test('with forced colours, status dots and switches show their state', async () => {
   await setWidth(1024)

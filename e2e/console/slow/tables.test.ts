@@ -19,7 +19,7 @@ beforeAll(async () => {
   await person.api.orgs.create({ body: { code, name: 'Table Labs', email } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
   await deploySimulated({ ...person, shoal, org: code }, { name: 'transfers', slot: 'v1' })
-}, 120_000)
+})
 
 afterAll(async () => {
   await browser?.close()
