@@ -84,8 +84,15 @@ test('the cost of a version drops when it is hibernated', async () => {
   const perHour = page.locator('dl > div', { hasText: 'Per hour now' }).locator('dd')
   const perHourUsd = async () => Number((await perHour.innerText()).replace('$', ''))
   await expect.poll(perHourUsd).toBeGreaterThan(0.01)
+  // The page requests the cost once when it shows the hibernation, and then only every minute. It shows the hibernation only after
+  // Shoal has observed the end of the program.
+  const observed = Promise.withResolvers<void>()
+  await page.route(/\/squids\/transfers(@|%40)v1\?/, (route) => observed.promise.then(() => route.continue()))
   await api.squids.hibernate({ params })
+  await expect.poll(async () => Number((await api.billing.getSquidCost({ params })).perHourUsd)).toBeLessThan(0.01)
+  observed.resolve()
   await waitForText(page, 'This version is hibernated')
   // Only the disk still costs money. The limit is below the minute between two polls, because the page must not wait for a poll.
   await expect.poll(perHourUsd, { timeout: 20_000 }).toBeLessThan(0.01)
+  await page.unrouteAll({ behavior: 'wait' })
 })
