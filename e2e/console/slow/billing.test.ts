@@ -91,9 +91,12 @@ test('the card form formats the input, and shows the error of each field', async
   await number.pressSequentially('42424242')
   await waitForExactText(page, 'Enter 3 or 4 digits')
   await expect.poll(() => save.getAttribute('aria-disabled')).toBe('true')
+  // The browser may report the scrolling to the button only after it has reported the pointer over the button. Dispatched in the same
+  // task, because a later scroll event could close the open tooltip.
+  await page.evaluate(`document.addEventListener('pointerover', ({ target }) => {
+    if (target.closest('[type=submit]')) document.dispatchEvent(new Event('scroll'))
+  })`)
   await save.hover()
-  // The browser may report the scrolling to the button only after it has reported the pointer over the button.
-  await page.evaluate("document.dispatchEvent(new Event('scroll'))")
   const tip = await page.getByRole('tooltip', { includeHidden: true }).boundingBox()
   const button = await save.boundingBox()
   expect(tip?.y).toBeGreaterThan((button?.y ?? 0) + (button?.height ?? 0))
