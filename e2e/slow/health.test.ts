@@ -134,10 +134,11 @@ describe('one server with all roles', () => {
     expect(postmasterOf(dataDir)).not.toBe(killedPid)
     await until(async () => (await readReadiness(server.url)).status === 'ok', 'the server is ready again')
 
-    for (let restarts = restartCount(); restarts < 3; restarts++) {
+    // On a busy machine, the restarts may take so long that the third failure is not within a minute of the first.
+    while (!server.output().includes('3 times within a minute')) {
+      const restarts = restartCount()
       process.kill(postmasterOf(dataDir), 'SIGKILL')
       await Promise.race([server.ended, until(() => restartCount() > restarts, 'the server restarts Postgres')])
-      if (server.output().includes('3 times within a minute')) break
     }
     expect(await server.ended).toBe(1)
     expect(server.output()).toMatch(/The embedded Postgres in \S+ ended or did not start 3 times within a minute/)
