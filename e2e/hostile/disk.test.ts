@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -48,8 +48,10 @@ describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
     return await waitForDeployment(deployer, await deploy(deployer, { name, slot: 'v1' }))
   }
 
+  /** `du` exits with 1 if entries disappear meanwhile, and still prints the sum. */
   const usedMiB = (folder: string) =>
-    Number(execFileSync('du', ['-s', '-B1', join(shoal.dataDir, folder)], { encoding: 'utf8' }).split('\t')[0]) / mib
+    Number(spawnSync('du', ['-s', '-B1', join(shoal.dataDir, folder)], { encoding: 'utf8' }).stdout.split('\t')[0]) /
+    mib
 
   /** Returns the warnings in the status of an organization's version. */
   const warnings = async (name: string) => {
