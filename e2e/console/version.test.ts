@@ -35,7 +35,7 @@ const transfers: SimulatedSquid = {
   processors: { eth: synced, base: syncing },
 }
 
-const crashes = { print: ['Error: connect ECONNREFUSED'], ends: { afterMs: 2500, exitCode: 1 } }
+const crashes = { print: ['Error: connect ECONNREFUSED'], ends: { afterMs: 6000, exitCode: 1 } }
 const crashing: SimulatedSquid = { name: 'crashing', slot: 'v1', processors: { processor: crashes } }
 const longLog = Array.from({ length: 3000 }, (_, n) => `line ${n} of the build`)
 let rollbackDeployments: Deployment[]

@@ -19,7 +19,7 @@ import { startReceiver, type Receiver } from '../../support/receiver.ts'
 import { until } from '../../support/until.ts'
 
 const code = 'harbour-alerts'
-const crashes = { print: ['Error: connect ECONNREFUSED'], ends: { afterMs: 2500, exitCode: 1 } }
+const crashes = { print: ['Error: connect ECONNREFUSED'], ends: { afterMs: 6000, exitCode: 1 } }
 const brokenBuild = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'tsc ended with code 2' }
 const shoal = consoleShoal()
 let browser: Browser

@@ -30,8 +30,8 @@ beforeAll(async () => {
   for (const org of [code, 'new-labs'])
     await deployer.api.orgs.create({ body: { code: org, name: org, email: 'mira@monitoring.dev' } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')
-  const crashing = { sync, usage: busy, ends: { afterMs: 2500, exitCode: 1 }, endingRuns: crashes }
-  const outOfMemory = { sync, ends: { afterMs: 2500, outOfMemory: true }, endingRuns: kills }
+  const crashing = { sync, usage: busy, ends: { afterMs: 6000, exitCode: 1 }, endingRuns: crashes }
+  const outOfMemory = { sync, ends: { afterMs: 6000, outOfMemory: true }, endingRuns: kills }
   const deployed = await Promise.all([
     deploySimulated(deployer, { name: 'transfers', slot: 'v1', tag: 'production', processors: { eth: crashing } }),
     deploySimulated(deployer, { name: 'transfers', slot: 'v2', tag: 'next', processors: { eth: outOfMemory } }),

@@ -20,7 +20,7 @@ let deployer: Deployer
 const code = 'squids-labs'
 const synced = { sync: { fromBlock: 100, headBlock: 204, headBlocksPerSecond: 0.01, blocksPerSecond: 2000 } }
 const syncing = { sync: { fromBlock: 0, headBlock: 20_849_010, headBlocksPerSecond: 0.5, blocksPerSecond: 2100 } }
-const crashes = { print: ['Error: connect ECONNREFUSED'], ends: { afterMs: 2500, exitCode: 1 } }
+const crashes = { print: ['Error: connect ECONNREFUSED'], ends: { afterMs: 6000, exitCode: 1 } }
 const squids: SimulatedSquid[] = [
   { name: 'erc20-transfers', slot: 'v1', tag: 'production', processors: { eth: synced } },
   { name: 'erc20-transfers', slot: 'v2', tag: 'staging', processors: { eth: syncing } },
