@@ -413,8 +413,12 @@ test('the page of an unknown version shows "not found" even while it polls', asy
   // The response takes long, and the page requests the version every five seconds.
   const versionResponse = Promise.withResolvers<void>()
   const versionUrl = /squids\/unknown(@|%40)v9/
-  await page.route(versionUrl, (route) => versionResponse.promise.then(() => route.continue()))
-  await page.waitForRequest(versionUrl)
+  const requested = Promise.withResolvers<void>()
+  await page.route(versionUrl, (route) => {
+    requested.resolve()
+    return versionResponse.promise.then(() => route.continue())
+  })
+  await requested.promise
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
   expect(await page.getByText('Version not found').count()).toBe(1)
   versionResponse.resolve()
