@@ -29,7 +29,7 @@ test('a process is listed with its roles and loops while it runs, and reported w
   const heartbeat = startHeartbeat(t.app, minutes(60))
   await heartbeat.beat()
   await measured(t.app, 'quick', 1_000, async () => {})()
-  // The first heartbeat, which runs by itself, may be written after a later one.
+  // `startHeartbeat` writes the first heartbeat, possibly after a later one.
   const replica = await until(async () => {
     await heartbeat.beat()
     const [found] = (await overview()).replicas
