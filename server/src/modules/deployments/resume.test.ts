@@ -227,7 +227,8 @@ test('two workers share the deployments, and each deployment is claimed once', a
 test('a worker that loses its locks stops, and claims the deployment again', async () => {
   const worker = t.startWorker()
   try {
-    const deployment = await d.deploy({ build: { takesMs: 5_000 } }, { name: 'locks-lost', slot: 'v1' })
+    // Unlike the source of the other deployment, which would be built already.
+    const deployment = await d.deploy({ build: { takesMs: 5_001 } }, { name: 'locks-lost', slot: 'v1' })
     const deploymentParams = { params: { code: d.org.code, id: String(deployment.id) } }
     while (!(await d.api.deployments.get(deploymentParams)).logs.some((l) => l.message.startsWith('Simulating')))
       await sleep(5)
