@@ -48,10 +48,9 @@ describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
     return await waitForDeployment(deployer, await deploy(deployer, { name, slot: 'v1' }))
   }
 
-  /** `du` exits with 1 if entries disappear meanwhile, and still prints the sum. */
+  /** NaN without the folder. `du` exits with 1 if entries disappear meanwhile, and still prints the sum. */
   const usedMiB = (folder: string) =>
-    Number(spawnSync('du', ['-s', '-B1', join(shoal.dataDir, folder)], { encoding: 'utf8' }).stdout.split('\t')[0]) /
-    mib
+    parseInt(spawnSync('du', ['-s', '-B1', join(shoal.dataDir, folder)], { encoding: 'utf8' }).stdout) / mib
 
   /** Returns the warnings in the status of an organization's version. */
   const warnings = async (name: string) => {
