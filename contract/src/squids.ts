@@ -136,6 +136,7 @@ export const squids = {
     scope: 'read',
     summary: "Send a query to the squid's public GraphQL API, for pages that its CORS rules block",
     isChange: false,
+    rateLimit: { calls: 120, perMs: 60_000 },
     body: z.object({
       query: z.string().max(200_000),
       variables: z.record(z.string(), z.unknown()).nullish(),

@@ -1,5 +1,6 @@
 import { createServer, request, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import { readText } from './http.ts'
 
@@ -17,4 +18,11 @@ test('reading the body of a caller that has already disconnected fails', async (
   call.destroy()
   await closed
   await expect(readText(req, 1_000, () => 1_000)).rejects.toThrow('disconnected')
+})
+
+test('a body of thousands of tiny parts is read completely', async () => {
+  const body = JSON.stringify({ params: 'äx'.repeat(1_500) })
+  const parts = [...Buffer.from(body)].map((byte) => Buffer.from([byte]))
+  const req = Object.assign(Readable.from(parts), { headers: {}, complete: true }) as unknown as IncomingMessage
+  expect(await readText(req, 1_000, () => 10_000)).toBe(body)
 })

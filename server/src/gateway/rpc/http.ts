@@ -27,6 +27,9 @@ export function sendNoContent(res: ServerResponse): void {
   res.writeHead(204, corsHeaders).end()
 }
 
+/** Parts of a body are joined when there are this many: a part of one byte takes hundreds of bytes of memory. */
+const maxParts = 1_000
+
 /**
  * Reads the body. When it is larger than `smallBytes`, by its header or when read, calls `allowLarge` once for the maximum size. Resolves to
  * null, without reading the rest, when the body exceeds the maximum. Rejects when the caller disconnects.
@@ -45,17 +48,26 @@ export function readText(req: IncomingMessage, smallBytes: number, allowLarge: (
       return bytes > maxBytes
     }
     if (isTooLarge(Number(req.headers['content-length'] ?? 0))) return resolve(null)
-    const parts: Buffer[] = []
+    let parts: Buffer[] = []
+    const joinedParts: Buffer[] = []
     let length = 0
     // Uses events, since an async iterator over every small body would cost as much as the call itself.
     req.on('data', (part: Buffer) => {
       parts.push(part)
       length += part.length
+      if (parts.length === maxParts) {
+        joinedParts.push(Buffer.concat(parts))
+        parts = []
+      }
       if (!isTooLarge(length)) return
       req.removeAllListeners('data').pause()
       resolve(null)
     })
-    req.once('end', () => resolve(parts.length === 1 ? String(parts[0]) : Buffer.concat(parts).toString()))
+    req.once('end', () => {
+      const [first] = parts
+      const isSingle = first !== undefined && parts.length === 1 && joinedParts.length === 0
+      resolve(isSingle ? String(first) : Buffer.concat([...joinedParts, ...parts]).toString())
+    })
     req.once('error', reject)
     req.once('close', () => {
       // `close` is emitted after every request. The error is created only if needed, since its stack costs more than a call.

@@ -28,8 +28,8 @@ test.each<[fault: string, respond: RequestListener, error: object]>([
   ['responds with an array', (_req, res) => res.end('[]'), notResponding],
   ['redirects', (_req, res) => res.writeHead(307, { location: 'http://127.0.0.1/' }).end(), notResponding],
   [
-    'responds with more than 10 MB',
-    (_req, res) => res.end('x'.repeat(11_000_000)),
+    'responds with more than 2 MB',
+    (_req, res) => res.end(JSON.stringify({ data: 'x'.repeat(2_100_000) })),
     { status: 502, body: { code: 'ANSWER_TOO_LARGE' } },
   ],
 ])('a squid that %s causes an error 502', async (_fault, respond, error) => {

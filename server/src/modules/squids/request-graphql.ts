@@ -1,12 +1,12 @@
 import { Refusal } from '../../errors.ts'
 
 const maxMs = 60_000
-const maxBytes = 10_000_000
+const maxBytes = 2_000_000
 
 /**
  * Sends one GraphQL query to a squid's public URL through the gateway, like any other client: the gateway's limits apply, the request
  * is counted, and no credentials of the caller are forwarded.
- * @throws Refusal 502 when the squid does not respond, responds with anything but a JSON object, or with more than 10 MB
+ * @throws Refusal 502 when the squid does not respond, responds with anything but a JSON object, or with more than 2 MB
  */
 export async function requestGraphql(
   url: string,
@@ -36,8 +36,7 @@ async function readText({ body }: Response): Promise<string> {
   try {
     for await (const chunk of body ?? []) {
       bytes += (chunk as Uint8Array).length
-      if (bytes > maxBytes)
-        throw new Refusal(502, 'ANSWER_TOO_LARGE', 'The response of the squid is larger than 10 MB.')
+      if (bytes > maxBytes) throw new Refusal(502, 'ANSWER_TOO_LARGE', 'The response of the squid is larger than 2 MB.')
       chunks.push(chunk as Uint8Array)
     }
   } catch (error) {

@@ -77,6 +77,13 @@ test('subscriptions per connection and per organization are limited, and ended s
     await (await connect(await urlOfNewOrg())).subscribe('newHeads')
   }))
 
+test('a message of very many fragments closes its connection', () =>
+  withGateway({}, async ({ urlOfNewOrg }) => {
+    const client = await connect(await urlOfNewOrg())
+    for (let i = 0; i < 300; i += 1) client.socket.send(' ', { fin: false })
+    expect(await client.closed).toMatchObject({ code: 1008 })
+  }))
+
 test('a message that is too large closes its connection', () =>
   withGateway({ messageBytes: 10_000 }, async ({ urlOfNewOrg }) => {
     const client = await connect(await urlOfNewOrg())

@@ -36,6 +36,8 @@ export class Sockets {
     const options = {
       noServer: true,
       maxPayload: this.#limits.messageBytes,
+      // The memory of a message of many tiny fragments is hundreds of times its size.
+      maxFragments: 256,
       perMessageDeflate: false,
       clientTracking: false,
     }
