@@ -156,6 +156,25 @@ describe('an interrupted request', () => {
     await disconnected
   })
 
+  test('is rejected while the program has not responded to very many others', async () => {
+    const strict = await openGatewayTestbed({}, { maxInFlight: 3 })
+    onTestFinished(strict.close)
+    const squid = await strict.createVersion()
+    const waiting: ServerResponse[] = []
+    await strict.serve(squid, (_, res) => void waiting.push(res))
+    const url = `${strict.url}/acme/test-squid@v1/api/graphql`
+    const responses = Array.from({ length: 3 }, () => fetch(url, query))
+    await until(() => expect(waiting).toHaveLength(3))
+    const rejected = await fetch(url, query)
+    expect([rejected.status, await rejected.json()]).toMatchObject([503, { code: 'OVERLOADED' }])
+    for (const res of waiting) res.end('done')
+    expect((await Promise.all(responses)).map(({ status }) => status)).toEqual([200, 200, 200])
+    const next = fetch(url, query)
+    await until(() => expect(waiting).toHaveLength(4))
+    waiting[3]?.end('done')
+    expect((await next).status).toBe(200)
+  })
+
   test('of which the caller accepts nothing is ended, so that it does not occupy a connection to the squid', async () => {
     const strict = await openGatewayTestbed({}, { stallMs: 100 })
     onTestFinished(strict.close)

@@ -62,6 +62,14 @@ export const notResponding = (route: Route): GatewayError => ({
   retryAfterSeconds: 5,
 })
 
+/** Very many requests wait for the program. */
+export const overloaded = (route: Route): GatewayError => ({
+  status: 503,
+  code: 'OVERLOADED',
+  error: `${route.name}@${route.slot} has not responded to very many requests yet. Try again in a few seconds.`,
+  retryAfterSeconds: 5,
+})
+
 /** The program closed the connection after it may have received the request. */
 export const connectionClosed = (route: Route): GatewayError => ({
   status: 502,

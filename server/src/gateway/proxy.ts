@@ -1,6 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { callerDisconnected, connectionClosed, notResponding, timedOut, type GatewayError } from './gateway-errors.ts'
+import {
+  callerDisconnected,
+  connectionClosed,
+  notResponding,
+  timedOut,
+  type GatewayError,
+  overloaded,
+} from './gateway-errors.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import type { Route } from './routes-store.ts'
 import { canConnect, isAvoided, type SquidProgram } from './squid-programs.ts'
@@ -27,6 +34,8 @@ export type ForwardOptions = {
   draining?: AbortSignal | undefined
   /** How long the caller may accept no data before its response is destroyed. */
   stallMs: number
+  /** Maximum number of requests to one program that have not ended. Further ones are rejected. */
+  maxInFlight: number
 }
 
 /** What was sent to the caller, or the error that the caller must still receive. */
@@ -66,7 +75,10 @@ export async function forward(options: ForwardOptions): Promise<Outcome> {
     const program = options.pick()
     // A streamed body can be read only once, so the gateway first checks that the program accepts connections.
     if (program && (body !== streamed || (await canConnect(program)))) {
+      if (program.inFlight >= options.maxInFlight) return { error: overloaded(options.route) }
+      program.inFlight += 1
       const outcome = await send(options, program, body === streamed ? options.req : body)
+      program.inFlight -= 1
       if (!('failure' in outcome)) return outcome
       const code = codeOf(outcome.failure)
       if (!wasNotSent(code, body)) {

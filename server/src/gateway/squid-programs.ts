@@ -15,6 +15,8 @@ export type SquidProgram = {
   endpoint: { path: string } | { host: string; port: number }
   /** Until when other replicas are preferred, after a failed connection (as `performance.now()`). */
   avoidUntilMs: number
+  /** The number of requests that have not ended, including those that wait for a connection. */
+  inFlight: number
 }
 
 /** Connections are closed after being unused for this long. */
@@ -80,7 +82,7 @@ export class SquidPrograms {
     }
     const endpoint = this.#directory.endpoint(workload, container, port)
     if (!endpoint) return null
-    const program = { workload, container, port, ...openPool(endpoint), avoidUntilMs: 0, usedAtMs: nowMs }
+    const program = { workload, container, port, ...openPool(endpoint), avoidUntilMs: 0, inFlight: 0, usedAtMs: nowMs }
     this.#programs.set(key, program)
     return program
   }

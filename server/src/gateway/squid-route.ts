@@ -19,7 +19,7 @@ import {
 import { corsHeaders, preflightHeaders } from './headers.ts'
 import { defaultHoldingLimits, HeldRequests, type HoldingLimits } from './held-requests.ts'
 import { IngressMeter, type IngressCount } from './ingress-meter.ts'
-import { forward } from './proxy.ts'
+import { forward, type ForwardOptions } from './proxy.ts'
 import type { Route } from './routes-store.ts'
 import type { RoutingTable } from './routing-table.ts'
 import { forwardUpgrade, rejectUpgrade } from './upgrade.ts'
@@ -29,9 +29,14 @@ import { maxStallMs } from './write-response.ts'
 type ResolvedTarget = { route: Route; target: Target }
 type Rejection = { error: GatewayError; route?: Route }
 
-/** `stallMs`: how long a caller may accept no data before its response is destroyed. */
-export type SquidRouteLimits = HoldingLimits & { stallMs: number }
-export const defaultSquidRouteLimits: SquidRouteLimits = { ...defaultHoldingLimits, stallMs: maxStallMs }
+/** See `ForwardOptions`. */
+export type SquidRouteLimits = HoldingLimits & Pick<ForwardOptions, 'stallMs' | 'maxInFlight'>
+export const defaultSquidRouteLimits: SquidRouteLimits = {
+  ...defaultHoldingLimits,
+  stallMs: maxStallMs,
+  // Four times the connections to a program.
+  maxInFlight: 512,
+}
 
 /** Forwards requests and WebSockets to the programs of squids. */
 export class SquidRoute {
@@ -135,6 +140,7 @@ export class SquidRoute {
       wait: this.#waiter(found, res),
       draining: this.#app.draining,
       stallMs: this.#limits.stallMs,
+      maxInFlight: this.#limits.maxInFlight,
     })
     if ('error' in outcome) return this.#sendError(res, { ...outcome, route, target, cors })
     this.#held.recordResponse(route.squidId)
