@@ -80,9 +80,9 @@ export async function listen(
       connection?.responses.delete(res)
       if (connection) connection.lastUsedMs = performance.now()
     })
-    if (connection && connection.responses.size > maxPipelined) return void req.socket.destroy()
     if (isDraining) res.shouldKeepAlive = false
-    handlers.request(req, res)
+    if (connection && connection.responses.size > maxPipelined) req.socket.destroy()
+    else handlers.request(req, res)
   })
   const toHttp1 = (socket: Socket) => void server.emit('connection', socket)
   const accept = layer

@@ -162,7 +162,7 @@ test('an organization cannot exceed its rate, and each call of a batch counts', 
   const url = await urlOf(busy.id)
   const batch = Array.from({ length: 40 }, (_, id) => call('eth_chainId', [], id))
   const responses = await Promise.all([post(url, batch), post(url, batch)])
-  expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 429])
+  expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 429])
   expect(responses.find(({ status }) => status === 429)).toMatchObject({
     status: 429,
     body: { error: { code: -32005, message: expect.stringMatching(/^Too many RPC requests at once/) } },
