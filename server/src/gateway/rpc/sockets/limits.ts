@@ -46,8 +46,8 @@ export const defaultLimits: Omit<SocketLimits, 'connections' | 'connectionsPerOr
 }
 
 /**
- * Codes with which the gateway closes a connection. The WebSocket library sends 1008 (too many fragments) and 1009 (message too large). Codes from 4000 on
- * are Shoal's and end with the corresponding HTTP status.
+ * Codes with which the gateway closes a connection. The WebSocket library sends 1008 (too many fragments) and 1009 (message too large).
+ * Codes from 4000 on are Shoal's and end with the corresponding HTTP status.
  */
 export const closeCodes = {
   /** The gateway is stopping or the followed chain was replaced: reconnect. */
