@@ -77,8 +77,9 @@ export async function forward(options: ForwardOptions): Promise<Outcome> {
     if (program && (body !== streamed || (await canConnect(program)))) {
       if (program.inFlight >= options.maxInFlight) return { error: overloaded(options.route) }
       program.inFlight += 1
-      const outcome = await send(options, program, body === streamed ? options.req : body)
-      program.inFlight -= 1
+      const outcome = await send(options, program, body === streamed ? options.req : body).finally(
+        () => (program.inFlight -= 1),
+      )
       if (!('failure' in outcome)) return outcome
       const code = codeOf(outcome.failure)
       if (!wasNotSent(code, body)) {

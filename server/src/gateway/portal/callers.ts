@@ -16,8 +16,9 @@ export type CallerLimits = { concurrency: number; callsPerSecond: number }
 export type PortalCaller = { pace: (calls: number) => Promise<void> }
 
 /**
- * Limits concurrent requests, and calls to nodes. Callers of the Portal have no tokens, so they are distinguished by address: each version has its own where
- * the host allows it. When the memory for all requests is full, the newest request of the caller with the most is ended for another caller.
+ * Limits concurrent requests, and calls to nodes. Callers of the Portal have no tokens, so they are distinguished by address: each version
+ * has its own where the host allows it. When the memory for all requests is full, the newest request of the caller with the most is ended
+ * for another caller.
  */
 export class PortalCallers {
   readonly #limits: CallerLimits

@@ -57,6 +57,7 @@ test('requests are counted by chain, method and version for their organization w
   const rows = await untilValue(
     () => t.app.db.select().from(rpcUsage).where(eq(rpcUsage.orgId, org.id)),
     (found) => found.reduce((sum, r) => sum + r.requests + r.failures, 0) === 6,
+    2_500,
   )
   const counts = rows.map((r) => [r.chain, r.method, r.version, r.requests, r.failures].join(' ')).toSorted()
   expect(counts).toEqual([
@@ -132,8 +133,7 @@ test('all gateways reject a replaced token immediately and accept the new one', 
         await untilValue(
           () => post(url, balance),
           (o) => o.status === 401,
-          // Less than the time for which the token is cached.
-          3_000,
+          500,
         ),
       ).toMatchObject({ body: { id: 'call-1', error: { code: -32001 } } })
     expect((await post(t.gateway.urlOf('devnet', newToken), balance)).status).toBe(200)
