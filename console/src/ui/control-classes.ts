@@ -1,7 +1,8 @@
 /** Classes of a table, for `DataTable` and for small static tables. */
 export const tableClass = 'w-full border-collapse'
 const headCellClass = 'h-8.5 border-b border-line text-left text-xs font-medium whitespace-nowrap text-ink-3'
-const cellClass = 'border-b border-line in-[tbody>tr:last-child]:border-b-0'
+/** The line above each row; the first row shares that of the head. A line below would need a selector for the last row. */
+const cellClass = 'border-t border-line'
 export const thClass = `${headCellClass} px-3`
 export const tdClass = `${cellClass} h-10 px-3`
 /** Cells of tables with many numbers. */

@@ -91,3 +91,18 @@ test('the row menu of the list has all actions of the version, including the rol
   await dialog.getByText('There is no earlier image to roll back to.').waitFor()
   await dialog.getByRole('button', { name: 'Cancel' }).click()
 })
+
+test('a click outside of the row menu only closes it, and the button has the focus again', async () => {
+  await page.goto(`/squids?organization=${code}`)
+  const trigger = page.getByRole('button', { name: 'Actions for transfers@v1' })
+  const menu = page.getByRole('menu')
+  for (const target of [page.getByRole('link', { name: 'transfers@v1' }).first(), trigger]) {
+    await trigger.click()
+    await menu.waitFor()
+    // Not `target.click()`, which waits until nothing covers the element.
+    await target.click({ force: true })
+    await menu.waitFor({ state: 'detached' })
+    await expect.poll(() => trigger.evaluate((button) => button === document.activeElement)).toBe(true)
+    expect(new URL(page.url()).pathname).toBe('/squids')
+  }
+})

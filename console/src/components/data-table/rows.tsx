@@ -99,17 +99,17 @@ export function GroupRow<T>({ rowIndex, measure, columns, hasMenu, children }: G
     <tr {...measureProps(measure, rowIndex)} aria-rowindex={rowIndex} className="bg-subtle">
       <th
         scope="rowgroup"
-        className="h-9 overflow-visible border-b border-line px-3 text-left font-medium whitespace-nowrap"
+        className="h-9 overflow-visible border-t border-line px-3 text-left font-medium whitespace-nowrap"
       >
         {children}
       </th>
       {columns.slice(1).map((column) => (
         <td
           key={column.id}
-          className={cx('border-b border-line', column.hideBelow && hideBelowClass[column.hideBelow])}
+          className={cx('border-t border-line', column.hideBelow && hideBelowClass[column.hideBelow])}
         />
       ))}
-      {hasMenu && <td className="border-b border-line" />}
+      {hasMenu && <td className="border-t border-line" />}
     </tr>
   )
 }
