@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadConfig } from '../../server/src/config/config.ts'
 import { listenAddresses } from '../../server/src/ports/listen-addresses.ts'
@@ -43,7 +43,8 @@ export async function install({
   const user = givenUser ?? installedUser() ?? 'root'
   const combined = combineSettings({ SHOAL_DATA_DIR: layout.data, ...readSettings() }, settings)
   const env = settingsFile(combined)
-  const sockets = socketUnit(listenAddresses(loadConfig(combined)))
+  const config = loadConfig(combined, layout.data)
+  const sockets = socketUnit(listenAddresses(config))
   const socketStep = sockets === null ? removalStep(layout.socketUnit) : fileStep(layout.socketUnit, sockets, 0o644)
   const release = join(layout.releases, version)
   const steps: Step[] = [
@@ -59,7 +60,7 @@ export async function install({
     folderStep(layout.backups, 0o700, user),
     fileStep(layout.settings, env, 0o600, user),
     fileStep(layout.command, commandFile(user), 0o755),
-    fileStep(layout.unit, serverUnit(user), 0o644),
+    fileStep(layout.unit, serverUnit(user, foldersOf(config.dataDir)), 0o644),
     socketStep,
     fileStep(layout.backupUnit, backupUnit(user), 0o644),
     fileStep(layout.backupTimer, backupTimer, 0o644),
@@ -78,6 +79,9 @@ export async function install({
   if (problem) throw new Error(`The server was started. ${problem}\n${logTail()}`)
   print(`Shoal ${version} is ready. Check this machine with: shoal doctor`)
 }
+
+/** Returns the path, and the one that it links to if that differs: systemd does not follow links to find mounts. */
+const foldersOf = (path: string) => [...new Set([path, ...(existsSync(path) ? [realpathSync(path)] : [])])]
 
 const settingsFile = (settings: Record<string, string>) =>
   [

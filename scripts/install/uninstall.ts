@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { installedVersion, layout } from './layout.ts'
+import { installedVersion, layout, readSettings } from './layout.ts'
 import { hasSystemd, processesFrom, systemctl, waitUntilReady } from './service.ts'
 
 /** A temporary addition to the unit of the server, which makes the server stop the squids when it ends. */
@@ -13,11 +13,12 @@ const maxStartMs = 120_000
  */
 export async function uninstall({ isDry, print }: { isDry: boolean; print: (line: string) => void }): Promise<void> {
   const version = installedVersion()
+  const data = [...new Set([layout.data, readSettings()['SHOAL_DATA_DIR'] ?? layout.data])]
   const files = [layout.unit, layout.socketUnit, layout.backupUnit, layout.backupTimer, layout.command, '/opt/shoal']
   print(`  ${isDry ? 'would' : 'now  '}  stop the squids, Postgres and the server`)
   if (!isDry && hasSystemd() && existsSync(layout.unit)) {
     if (version !== null) await stopWithSquids(version)
-    const remaining = [layout.releases, layout.data].flatMap((folder) => processesFrom(folder))
+    const remaining = [layout.releases, ...data].flatMap((folder) => processesFrom(folder))
     if (remaining.length > 0)
       throw new Error(
         `These processes still run: ${remaining.join(', ')}. Fix the problem that the log shows (journalctl -u shoal) and try again, or end these processes.`,
@@ -29,7 +30,7 @@ export async function uninstall({ isDry, print }: { isDry: boolean; print: (line
     if (!isDry) rmSync(file, { recursive: true })
   }
   if (!isDry && hasSystemd()) systemctl('daemon-reload')
-  print(`  kept   ${layout.data}, ${layout.settings}, ${layout.backups}`)
+  print(`  kept   ${[...data, layout.settings, layout.backups].join(', ')}`)
 }
 
 /**

@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { loadConfig } from '../../server/src/config/config.ts'
 import { listenAddresses } from '../../server/src/ports/listen-addresses.ts'
-import { socketUnit } from './units.ts'
+import { backupUnit, serverUnit, socketUnit } from './units.ts'
 
 /** Returns the addresses in the socket unit of an installation with these settings, without ::1, which some machines lack. */
 const streamsOf = (settings: Record<string, string>) =>
@@ -33,4 +33,14 @@ test.each([
   ['a worker alone', { SHOAL_ROLES: 'worker' }],
 ])('systemd opens no ports for %s', (_, settings) => {
   expect(socketUnit(listenAddresses(loadConfig(settings)))).toBe(null)
+})
+
+describe('the units are as in golden/', () => {
+  test('of a server that runs as root, with the data on another disk, whose name has special characters', () =>
+    expect(serverUnit('root', ['/srv/all data/100%/"shoal"', '/mnt/disk/shoal'])).toMatchFileSnapshot(
+      'golden/root.service',
+    ))
+  test('of a server that runs as an ordinary user', () =>
+    expect(serverUnit('shoal', ['/var/lib/shoal-data'])).toMatchFileSnapshot('golden/user.service'))
+  test('of the backup', () => expect(backupUnit('root')).toMatchFileSnapshot('golden/backup.service'))
 })

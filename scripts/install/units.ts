@@ -1,5 +1,6 @@
 import { isIP, isIPv6 } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
 import type { ListenAddress } from '../../server/src/ports/listen-addresses.ts'
 import { layout } from './layout.ts'
 
@@ -31,11 +32,20 @@ const environment = `Environment=HOME=${layout.data}/home
 EnvironmentFile=${layout.settings}
 WorkingDirectory=${layout.data}`
 
-/** Returns the unit of the server. When the server stops, squids and the embedded Postgres keep running; the next start adopts them. */
-export const serverUnit = (user: string): string => `[Unit]
+/** Returns the line with which systemd mounts the disks of these paths before it starts the unit, and does not start it without them. */
+const mountsLine = (paths: string[]) =>
+  `RequiresMountsFor=${paths.map((path) => `"${path.replace(/["\\]/g, '\\$&').replaceAll('%', '%%')}"`).join(' ')}`
+
+/**
+ * Returns the unit of the server. When the server stops, squids and the embedded Postgres keep running; the next start adopts them.
+ * @param dataFolders the paths of the data directory: SHOAL_DATA_DIR, and the folder that it links to
+ */
+export const serverUnit = (user: string, dataFolders: string[]): string => `[Unit]
 Description=Shoal, a cloud for squids
 After=network-online.target time-sync.target
 Wants=network-online.target
+# The disks of the data directory and of its Postgres. The server can start without the disk of squids' Postgres.
+${mountsLine(dataFolders.map((folder) => join(folder, 'postgres')))}
 StartLimitIntervalSec=0
 
 [Service]
@@ -101,6 +111,7 @@ function streamOf(host: string | undefined, port: number): string {
 /** Returns the unit that writes a backup to a new file, and then, only if that succeeds, deletes backups older than 14 days. */
 export const backupUnit = (user: string): string => `[Unit]
 Description=Backup of Shoal
+${mountsLine([layout.backups])}
 
 [Service]
 Type=oneshot
