@@ -265,11 +265,11 @@ describe.skipIf(missing)('an installation as a systemd service', { timeout: 1_80
   })
 
   test('systemd mounts the disk of SHOAL_DATA_DIR before it starts the service, and uninstall keeps what is on it', async () => {
-    await debian.run('rm -r /var/lib/shoal-data /etc/shoal /var/backups/shoal')
+    await debian.run('rm -rf /var/lib/shoal-data /etc/shoal /var/backups/shoal')
     // With `noauto`, systemd mounts the disk only if a unit requires it.
     const line = '/srv/files /srv/disk none bind,noauto 0 0'
     await debian.run(`mkdir -p /srv/files /srv/disk && echo "${line}" >> /etc/fstab && systemctl daemon-reload`)
-    const release = `/var/releases/${versions.second}/${releaseName(versions.second)}`
+    const release = `/var/releases/${versions.first}/${releaseName(versions.first)}`
     await debian.run(`${release}/bin/shoal install ${installFlags()} --set SHOAL_DATA_DIR=/srv/disk/data`)
     expect(await debian.run('ls /srv/files/data/secrets.key')).toBe('/srv/files/data/secrets.key\n')
     expect(await debian.run('shoal uninstall')).toContain('/srv/disk/data')

@@ -58,7 +58,7 @@ test('the archive has no files of tests', () => {
     readdirSync(join(unpacked, name), { recursive: true, encoding: 'utf8' }).map((path) => join(name, path)),
   )
   expect(paths).toContain('server/src/main.ts')
-  expect(paths.filter((path) => /(^|\/)(tests?|testing)(\/|$)|\.test\.|-harness\./.test(path))).toEqual([])
+  expect(paths.filter((path) => /(^|\/)(tests?|testing|golden)(\/|$)|\.test\.|-harness\./.test(path))).toEqual([])
 })
 
 test('each package is in the archive with its license', () => {

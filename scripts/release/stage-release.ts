@@ -62,7 +62,7 @@ function stageWorkspace(folder: string, name: string, version: string): void {
 
 /** Returns whether only tests or developers use a file of the repository. */
 export const isForDevelopment = (path: string): boolean =>
-  /\.test\.tsx?$|(^|\/)(testing|tests?)\/|-harness\.ts$|^server\/drizzle\.config\.ts$/.test(path)
+  /\.test\.tsx?$|(^|\/)(testing|tests?|golden)\/|-harness\.ts$|^server\/drizzle\.config\.ts$/.test(path)
 
 /** Copies the files below a path that git tracks, except those for development. */
 function copyTracked(folder: string, path: string): void {
