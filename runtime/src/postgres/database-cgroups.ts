@@ -75,16 +75,29 @@ async function moveTo(cgroup: string, pid: number): Promise<void> {
   }
 }
 
+/** Activities of connections that have not authenticated yet. Their role and database are only what the client has requested. */
+const unauthenticated = /(?:^| )(?:initializing|authentication|startup)$/
+
 /**
- * Returns the cgroup for a process with this title, which Postgres sets: `postgres: role database address(port) activity` for a
- * connection, and `postgres: parallel worker for PID …` for a process that helps one. Null for Shoal's own connections and for
- * processes of the cluster itself.
+ * Returns the database of a squid that a connection with this title uses. Postgres sets the title: `postgres: role database
+ * address(port) activity`. Null for all other processes, Shoal's own connections, and clients that have not authenticated: their titles
+ * contain any text.
+ */
+export function databaseOfTitle(title: string): string | null {
+  const [, role, database, activity = ''] =
+    /^postgres: (\S+) (sq_[0-9a-f]{8}_\d+) [\d.:a-f]+\(\d+\) ([\w() ]+)\0*$/.exec(title.trimEnd()) ?? []
+  return !database || role === superuser || unauthenticated.test(activity) ? null : database
+}
+
+/**
+ * Returns the cgroup for a process with this title: that of its database, or of the connection that it helps (`postgres: parallel worker
+ * for PID …`). Null if it has none.
  */
 async function cgroupFor(cgroups: CpuCgroups, title: string): Promise<string | null> {
   const leader = /^postgres: parallel worker for PID (\d+)/.exec(title)?.[1]
   if (leader) return findCgroupOf(Number(leader), cgroups)
-  const [, role, database] = /^postgres: (\S+) (\w+) [\d.:a-f]+\(\d+\)/.exec(title) ?? []
-  return !database || role === superuser ? null : cgroups.dirOf(database)
+  const database = databaseOfTitle(title)
+  return database === null ? null : cgroups.dirOf(database)
 }
 
 async function findCgroupOf(pid: number, { existingDirs }: CpuCgroups): Promise<string | null> {

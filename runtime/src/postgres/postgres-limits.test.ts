@@ -7,7 +7,7 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded-postgre
 import { watchMemory } from './memory-watch.ts'
 import { truncateLog } from './watched-postgres.ts'
 import { clusterMemoryReader, cpuCgroupsOf, removeUnusedCgroups } from './cluster-cgroup.ts'
-import { shareCpuAmongDatabases } from './database-cgroups.ts'
+import { databaseOfTitle, shareCpuAmongDatabases } from './database-cgroups.ts'
 import { findProcess } from '../process/processes.ts'
 import { postmasterOf } from './postgres-program.ts'
 
@@ -90,7 +90,8 @@ test('databases share the CPU time of the cluster equally, however many connecti
   const shares = ['cpu.shares', 'cpu.weight'].map((file) => join(cgroups?.main ?? '', '..', file)).find(existsSync)
   // The base has half of the weight of other programs: 512 of 1024 in cgroup v1, 50 of 100 in v2.
   expect(['512', '50']).toContain(readFileSync(shares ?? '', 'utf8').trim())
-  for (const name of ['many', 'single']) await otherClient.query(`create database ${name}`)
+  const [manyName, singleName] = ['sq_00000000_1', 'sq_00000000_2']
+  for (const name of [manyName, singleName]) await otherClient.query(`create database ${name}`)
   const open = async (database: string) => {
     const client = await connect(`postgres://heavy:x@127.0.0.1:${postgres.port}/${database}`)
     await client.query('set max_parallel_workers_per_gather = 0')
@@ -101,12 +102,12 @@ test('databases share the CPU time of the cluster equally, however many connecti
   const stopSharing = shareCpuAmongDatabases({ dir, log: (message) => messages.push(message) })
   try {
     // More connections than CPUs, so that they compete.
-    const many = await Promise.all(Array.from({ length: 4 * availableParallelism() }, () => open('many')))
-    const single = await Promise.all(Array.from({ length: availableParallelism() }, () => open('single')))
+    const many = await Promise.all(Array.from({ length: 4 * availableParallelism() }, () => open(manyName)))
+    const single = await Promise.all(Array.from({ length: availableParallelism() }, () => open(singleName)))
     const pids = [...many, ...single].map(({ pid }) => pid)
     await expect
       .poll(() => pids.map(cpuCgroupOf))
-      .toEqual([...many.map(() => 'database-many'), ...single.map(() => 'database-single')])
+      .toEqual([...many.map(() => `database-${manyName}`), ...single.map(() => `database-${singleName}`)])
     const statements = [...many, ...single].map(({ client }) =>
       client.query('select count(*) from generate_series(1, 1000000000)').catch(() => undefined),
     )
@@ -116,13 +117,33 @@ test('databases share the CPU time of the cluster equally, however many connecti
     const ratio = () => (total(single) > 2 ? total(many) / total(single) : Infinity)
     await expect.poll(ratio, { timeout: 120_000 }).toBeLessThan(2)
     await otherClient.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where datname in ('many', 'single')`,
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname in ('${manyName}', '${singleName}')`,
     )
     await Promise.all(statements)
   } finally {
     await stopSharing()
   }
   expect(messages).toEqual([])
+})
+
+test.each([
+  ['postgres: sq_0a1b2c3d_7 sq_0a1b2c3d_7 127.0.0.1(40000) idle', 'sq_0a1b2c3d_7'],
+  ['postgres: sq_0a1b2c3d_7_ro sq_0a1b2c3d_7 127.0.0.1(40000) idle in transaction (aborted)', 'sq_0a1b2c3d_7'],
+  ['postgres: sq_0a1b2c3d_7 sq_0a1b2c3d_7 127.0.0.1(40000) CREATE TABLE AS waiting', 'sq_0a1b2c3d_7'],
+  ['postgres: sq_0a1b2c3d_7 sq_0a1b2c3d_7 ::1(40000) SELECT\0\0\0', 'sq_0a1b2c3d_7'],
+  // The client may never authenticate.
+  ['postgres: sq_0a1b2c3d_7 sq_0a1b2c3d_7 127.0.0.1(40000) authentication', null],
+  ['postgres: sq_0a1b2c3d_7 sq_0a1b2c3d_7 127.0.0.1(40000) startup', null],
+  ['postgres: sq_0a1b2c3d_7 sq_0a1b2c3d_7 127.0.0.1(40000) initializing', null],
+  ['postgres: sq_0a1b2c3d_7 sq_0a1b2c3d_7 127.0.0.1(40000)', null],
+  // The role or the database that the client requests contains the title of another connection.
+  ['postgres: a sq_0a1b2c3d_7 127.0.0.1(1) idle b 127.0.0.1(40000) authentication', null],
+  ['postgres: a sq_0a1b2c3d_7 127.0.0.1(1) idle b 127.0.0.1(40000)', null],
+  // Other databases.
+  ['postgres: anyone filler 127.0.0.1(40000) idle', null],
+  ['postgres: shoal sq_0a1b2c3d_7 127.0.0.1(40000) idle', null],
+])('the database of a process with the title %j is %j', (title, database) => {
+  expect(databaseOfTitle(title)).toBe(database)
 })
 
 /** Returns the name of the cgroup that limits the CPU time of a process. */
