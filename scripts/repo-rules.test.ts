@@ -4,6 +4,7 @@ import { documentRules } from './repo-rules/documents.ts'
 import { fileRules } from './repo-rules/files.ts'
 import { importRules } from './repo-rules/imports.ts'
 import { ownerRules } from './repo-rules/owners.ts'
+import { programRules } from './repo-rules/programs.ts'
 import { readRepo, repoOf } from './repo-rules/repo.ts'
 import { tableRules } from './repo-rules/tables.ts'
 import { wordRules } from './repo-rules/words.ts'
@@ -16,6 +17,7 @@ const rules = [
   ...ownerRules,
   ...tableRules,
   ...fileRules,
+  ...programRules,
   ...documentRules,
   ...committedRules,
   ...wordRules,

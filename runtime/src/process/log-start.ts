@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync, truncateSync, writeSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { replaceFile } from './replace-file.ts'
+import { PLAIN_ENV } from './sandbox.ts'
 
 /**
  * Where the kept part of a log begins. A log has three parts: *removed* bytes are no longer in the file, because the size of a file that a
@@ -108,7 +109,7 @@ async function fallocate(
   bytes: number,
 ): Promise<void> {
   const args = [operation, '--offset', '0', '--length', String(bytes), logFile]
-  await promisify(execFile)('fallocate', args).catch((error: ExecFileException) => {
+  await promisify(execFile)('fallocate', args, { env: PLAIN_ENV }).catch((error: ExecFileException) => {
     if (typeof error.code !== 'number' && error.code !== 'ENOENT') throw error
   })
 }

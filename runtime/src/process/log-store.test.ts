@@ -20,6 +20,7 @@ import type { LogAdmission, LogBatch, LogCursor } from '../driver.ts'
 import { LogStore } from './log-store.ts'
 import { logEnd, logStartFile, shortenLog } from './log-start.ts'
 import { lastLines, terminateLastLine } from './run-log.ts'
+import { PLAIN_ENV } from './sandbox.ts'
 import { until } from '../until.ts'
 
 const MIB = 1024 * 1024
@@ -215,12 +216,13 @@ describe('the logs of a host', () => {
     const shorten = () => shortenLog(() => file, { removedBytes: 0, keptFrom: 2 * MIB }, 2 * MIB)
     // This file is not executable.
     writeFileSync(join(dir, 'fallocate'), '')
-    const { PATH } = process.env
-    process.env['PATH'] = dir
+    // The program is searched for in the environment that it receives, which is not that of the server.
+    const { PATH } = PLAIN_ENV
+    PLAIN_ENV.PATH = dir
     try {
       await expect(shorten()).rejects.toThrow('EACCES')
     } finally {
-      process.env['PATH'] = PATH
+      PLAIN_ENV.PATH = PATH
     }
     expect(await shorten()).toEqual({ removedBytes: 2 * MIB, keptFrom: 2 * MIB })
   })
