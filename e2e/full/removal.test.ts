@@ -1,4 +1,4 @@
-import { existsSync, globSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bareManifest, postgresAddon } from '../support/bare-squid.ts'
@@ -44,11 +44,17 @@ const { Worker } = require('node:worker_threads')
 console.log('attacking')
 for (let n = 0; n < 16; n++) new Worker('for (;;);', { eval: true })
 for (;;);`,
-  // The kernel ends the program at its memory limit, then Shoal starts it again.
+  // The kernel ends the program at its memory limit, then Shoal starts it again. The program attacks only when the test has created the
+  // file `attack`, because a deployment fails if one of its programs is killed twice.
   'memory.js': `
+const { existsSync } = require('node:fs')
 const held = []
-console.log('attacking')
-for (;;) held.push(Buffer.alloc(1 << 20, 1))`,
+const attack = () => {
+  if (!existsSync('attack')) return setTimeout(attack, 100)
+  console.log('attacking')
+  for (;;) held.push(Buffer.alloc(1 << 20, 1))
+}
+attack()`,
   'connections.js': `
 const { Client } = require('pg')
 const open = async () => {
@@ -103,14 +109,19 @@ const textOf = (path: string): string => {
   }
 }
 const pids = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-const commandLines = () => pids().map((pid) => textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' '))
+const commandLineOf = (pid: string) => textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')
+const commandLines = () => pids().map(commandLineOf)
 /** Returns the ids of the processes on the host whose environment contains the squid's secret, including those in another process group or session. */
 const squidProcesses = () => pids().filter((pid) => textOf(`/proc/${pid}/environ`).includes(canary))
 
+/** Deploys a version, and then starts the attack of `memory`. */
 async function deploySquid(slot: string): Promise<void> {
   const deployer = { ...org, shoal, project }
   const deployment = await waitForDeployment(deployer, await deploy(deployer, { name: 'hostile', slot }))
   expect(deployment.failureReason).toBeNull()
+  const programs = squidProcesses().filter((pid) => /^\S*node memory\.js $/.test(commandLineOf(pid)))
+  expect(programs).toHaveLength(1)
+  writeFileSync(`/proc/${programs[0]}/cwd/attack`, '')
 }
 
 const untilAttacking = (slot: string) =>
@@ -202,7 +213,7 @@ async function readExisting() {
   const disks = readdirSync('/sys/block').filter((name) =>
     textOf(`/sys/block/${name}/loop/backing_file`).includes(shoal.dataDir),
   )
-  const processes = squidProcesses().map((pid) => textOf(`/proc/${pid}/cmdline`).replaceAll('\0', ' '))
+  const processes = squidProcesses().map(commandLineOf)
   return { programs, workloads, databases, squids: squidIds, disks, processes }
 }
 
