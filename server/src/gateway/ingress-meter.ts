@@ -1,6 +1,7 @@
 import type { App } from '../app.ts'
 import { addIngressMinutes, bucketCount, bucketOf, type IngressMinute } from '../modules/metrics/index.ts'
 import { CounterBuffer } from './counter-buffer.ts'
+import { requestSeconds, statusClass } from './request-metrics.ts'
 
 const minuteMs = 60_000
 
@@ -21,9 +22,11 @@ export type IngressCount = {
 export class IngressMeter {
   readonly #app: Pick<App, 'config' | 'clock' | 'database' | 'log'>
   readonly #buffer: CounterBuffer<IngressMinute>
+  readonly #seconds: ReturnType<typeof requestSeconds>
 
   constructor(app: Pick<App, 'config' | 'clock' | 'database' | 'log'>) {
     this.#app = app
+    this.#seconds = requestSeconds(app)
     this.#buffer = new CounterBuffer<IngressMinute>({
       app,
       name: 'request counts',
@@ -42,6 +45,7 @@ export class IngressMeter {
 
   /** Counts one response. Statuses below 400 are successes (spec 2.9: Valid and Invalid). */
   count({ squidId, status, bytes, elapsedMs, isFailure }: IngressCount): void {
+    this.#seconds.observe({ status: statusClass(status) }, elapsedMs / 1000)
     const startMs = Math.floor(this.#app.clock.now().getTime() / minuteMs) * minuteMs
     const row = this.#buffer.row(`${squidId} ${startMs}`, () => ({
       squidId,

@@ -9,7 +9,9 @@ const token = 'a-token-of-the-operator'
 let t: TestApp
 let gateway: Gateway
 beforeAll(async () => {
-  t = await startTestApp({ env: { SHOAL_METRICS_TOKEN: token } })
+  // The metrics of the logs' own database exist only with this setting. Nothing listens on port 1.
+  const env = { SHOAL_METRICS_TOKEN: token, SHOAL_LOGS_DATABASE_URL: 'postgres://logs:logs@127.0.0.1:1/logs' }
+  t = await startTestApp({ env })
   gateway = await createGateway(t.app)
   // A worker adds the metrics of logs with the first lines that it writes.
   recordWrite(t.app, { storedLines: 0, dropped: [], dueReports: [] })
@@ -32,6 +34,7 @@ test('the token gives access to the metrics, which do not name tenants', async (
   expect(response.body).toMatch(/^shoal_database_connections\{state="idle"\} \d+$/m)
   expect(response.body).toMatch(/^shoal_installation_count\{of="organizations"\} \d+$/m)
   expect(response.body).toMatch(/^process_resident_memory_bytes \d+$/m)
+  expect(response.body).toMatch(/^shoal_logs_database_up 0$/m)
   expect(response.body).not.toContain('very-secret')
 })
 

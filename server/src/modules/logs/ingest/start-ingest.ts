@@ -3,6 +3,7 @@ import type { App } from '../../../app.ts'
 import { dayOf, hours } from '../../../clock.ts'
 import { every } from '../../../db/every.ts'
 import { runAsLeader, type LeaderHandle } from '../../../db/leases.ts'
+import { measured } from '../../../health/loops.ts'
 import { createRedactorLookup } from '../../databases/index.ts'
 import { prepareLogsDatabase } from '../move/adopt.ts'
 import { blocksOfBacklog, indexBlock, linesPerBlock } from './blocks.ts'
@@ -18,6 +19,8 @@ import { createWriter } from './writer.ts'
 const noticesIntervalMs = 2_000
 /** How often to check for dropped lines that are due to be reported. */
 const reportIntervalMs = 1_000
+/** How often partitions of new days are created, and those of old days dropped. */
+const rotationIntervalMs = hours(1)
 
 /**
  * Moves the lines of all containers from the runtime to the database, in one process at a time. A line is stored exactly once: its
@@ -47,13 +50,13 @@ export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): L
         limiter,
         drops,
       })
+      const runRotation = measured(app, 'log partitions', rotationIntervalMs, async () => {
+        const deletedIds = await rotateDayPartitions(app)
+        for (const state of [limiter, drops, writer]) state.evict(deletedIds)
+      })
       const rotate = () =>
-        rotateDayPartitions(app)
-          .then((deletedIds) => {
-            for (const state of [limiter, drops, writer]) state.evict(deletedIds)
-          })
-          .catch((error: unknown) => app.log.warn({ err: error }, 'failed to rotate the partitions of logs'))
-      rotationTimer = setInterval(() => void rotate(), hours(1))
+        runRotation().catch((error: unknown) => app.log.warn({ err: error }, 'failed to rotate the partitions of logs'))
+      rotationTimer = setInterval(() => void rotate(), rotationIntervalMs)
       // After a failure, the state in memory may differ from the database. The leader then starts again and reads the state from the
       // database.
       const onError = (error: unknown) => {
@@ -63,12 +66,20 @@ export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): L
       const whileLeading = AbortSignal.any([signal, ended.signal])
       const write = async (batch: LogBatch) => recordWrite(app, await writer.write(batch))
       loops = Promise.all([
-        every(whileLeading, { ms: noticesIntervalMs, onError }, async () => {
-          recordWrite(app, await writer.writeNotices())
-        }),
-        every(whileLeading, { ms: reportIntervalMs, onError }, async () => {
-          if (drops.hasDue(nowMs())) await write({ lines: [], dropped: [], cursor: {} })
-        }),
+        every(
+          whileLeading,
+          { ms: noticesIntervalMs, onError },
+          measured(app, 'log notices', noticesIntervalMs, async () => {
+            recordWrite(app, await writer.writeNotices())
+          }),
+        ),
+        every(
+          whileLeading,
+          { ms: reportIntervalMs, onError },
+          measured(app, 'dropped log lines', reportIntervalMs, async () => {
+            if (drops.hasDue(nowMs())) await write({ lines: [], dropped: [], cursor: {} })
+          }),
+        ),
       ])
       // Requesting the next batch acknowledges this one.
       for await (const batch of app.runtime.logs(await readCursor(client), whileLeading, limiter.admits))
