@@ -11,9 +11,9 @@ import { storeImage } from './server-image.ts'
 
 const usage = `npm run release -- [--to FOLDER] [--version VERSION] [--image]
 
-Writes an archive of Shoal for this platform, with its checksum and bill of materials, to FOLDER (default: dist). The archive includes all
-dependencies. --version replaces the version of package.json. --image also writes the image for Kubernetes, with the same files, as an
-archive that skopeo, crane and docker load read (an OCI image layout), with its checksum.`
+Writes an archive of Shoal for this platform, with its checksum and bill of materials, to FOLDER (default: dist, which it empties first,
+since deploy/Containerfile uses the release there). The archive includes all dependencies. --version replaces the version of package.json.
+--image also writes the image for Kubernetes, with the same files, as an archive of an OCI image layout, with its checksum.`
 
 endCommandsOnSignal()
 const { values } = parseArgs({
@@ -29,6 +29,7 @@ else {
   const startedMs = performance.now()
   const to = resolve(values.to ?? join(root, 'dist'))
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+  if (values.to === undefined) rmSync(to, { recursive: true, force: true })
   mkdirSync(to, { recursive: true })
   await ensureConsole()
   const folder = stageRelease(to, values.version ?? version)

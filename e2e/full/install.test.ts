@@ -12,6 +12,7 @@ import {
 import { startDevnet, type Devnet } from '../../scripts/devnet/devnet.ts'
 import { openClient, type PublicClient } from '../../scripts/public-client.ts'
 import { releaseName } from '../../scripts/release/stage-release.ts'
+import { blocksOf } from '../support/install-pages.ts'
 import { runningVersion, squidPrograms } from '../support/debian-installation.ts'
 import { deployExample } from '../support/deploy-example.ts'
 import { measureGap } from '../support/response-gap.ts'
@@ -235,6 +236,18 @@ describe.skipIf(missing)('an installation as a systemd service', { timeout: 1_80
     expect((await squidPrograms(debian).catch(() => '')).trim()).toBe('')
     expect(await debian.run('pgrep -c postgres || true')).toBe('0\n')
     await debian.run(`/var/releases/${versions.second}/${releaseName(versions.second)}/bin/shoal install`)
+    await untilSquidResponds()
+  })
+
+  test('the commands of the page restore a backup, with which the squid responds again', async () => {
+    const backup = (await debian.run('ls -t /var/backups/shoal/shoal-2*.tar')).split('\n')[0] ?? ''
+    const marker = '/var/lib/shoal-data/written-after-the-backup'
+    await debian.run(`touch ${marker}`)
+    const [block] = blocksOf('one-server.md').filter(({ kind }) => kind === 'restore')
+    const commands = (block?.commands ?? '').replace('/var/backups/shoal/<file>', backup)
+    await debian.run(`set -e; cd /var/releases/${versions.second}; ${commands}`, 600_000)
+    expect(await debian.run(`ls ${marker} 2>/dev/null || true`)).toBe('')
+    expect(await runningVersion(debian)).toBe(versions.second)
     await untilSquidResponds()
   })
 

@@ -37,7 +37,9 @@ export async function install({
   const version = versionOf(ownRelease)
   const installed = installedVersion()
   if (installed !== null && installed !== version)
-    throw new Error(`Version ${installed} is installed. To replace it with ${version}, run: shoal upgrade`)
+    throw new Error(
+      `Version ${installed} is installed. To replace it with ${version}, run: ${ownRelease}/bin/shoal upgrade`,
+    )
   if (startsService && !isDry && !hasSystemd())
     throw new Error('systemd is not process 1 of this machine. With --no-start, everything except the start is done.')
   const user = givenUser ?? installedUser() ?? 'root'

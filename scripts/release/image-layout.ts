@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import type { ImageStore } from '../../runtime/src/images/layers/push-layer.ts'
 import { digestOf, MEDIA_TYPES } from '../../runtime/src/images/registry/blob.ts'
 
-/** Stores one image in a folder, as an OCI image layout, which `skopeo`, `crane` and `docker load` read from an archive. */
+/** Stores one image in a folder, as an OCI image layout. `skopeo` reads an archive of it as `oci-archive:`, `crane` the unpacked folder. */
 export class ImageLayout implements ImageStore {
   readonly #folder: string
   readonly #name: string

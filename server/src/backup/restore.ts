@@ -34,9 +34,12 @@ type Restored = {
 
 const previousDataPrefix = 'before-restore-'
 
-/** Whether an entry does not count as data: Shoal's locks and `reachable-at`, `lost+found`, and data that an earlier restore has moved aside. */
+/**
+ * Whether an entry does not count as data: Shoal's locks and `reachable-at`, `lost+found`, the home directory that `shoal install` creates,
+ * and data that an earlier restore has moved aside.
+ */
 const isIgnored = (name: string) =>
-  ['reachable-at', 'lost+found', locksDirName].includes(name) || name.startsWith(previousDataPrefix)
+  ['reachable-at', 'lost+found', 'home', locksDirName].includes(name) || name.startsWith(previousDataPrefix)
 
 /**
  * Restores a backup into the data directory, with the database recovered and ready to start. Unpacks to a staging directory first;
@@ -103,7 +106,7 @@ const clustersIn = (dir: string) => Object.values(clusterNames).filter((name) =>
 function rejectRunning(config: Config, { stateDir }: InstallationPaths): void {
   if (clustersIn(stateDir).some((name) => runningPort(join(stateDir, name, 'data')) !== null))
     throw new Error(
-      `The Postgres of ${config.dataDir}, and perhaps its squids, are still running, because a server left them running. To stop them, run npm start on this data directory and press Ctrl-C.`,
+      `The Postgres of ${config.dataDir}, and perhaps its squids, are still running, because a server left them running. To stop them, run npm start on this data directory and press Ctrl-C; if Shoal is installed as a service, run: shoal uninstall (it keeps the data)`,
     )
 }
 
