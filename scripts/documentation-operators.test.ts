@@ -10,16 +10,15 @@ import { root } from './root.ts'
 
 type Block = { page: string; language: string; text: string }
 
-/** The blocks of code in the documents for operators; `e2e/full/install-pages.test.ts` and its neighbours run those of docs/install. */
+/** The blocks of code in the documents for operators, without diagrams (`text`); `e2e/full/install-pages.test.ts` and its neighbours run those of docs/install. */
 const blocks: Block[] = globSync('docs/*.md', { cwd: root })
   .sort()
   .flatMap((page) => {
     const text = readFileSync(join(root, page), 'utf8')
-    return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language = '', code = '']) => ({
-      page,
-      language,
-      text: code,
-    }))
+    const found = [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
+    return found
+      .map(([, language = '', code = '']) => ({ page, language, text: code }))
+      .filter(({ language }) => language !== 'text')
   })
 
 /** How each block is verified, by its key: the test that uses it, or the reason why no test can run it. */
@@ -31,6 +30,10 @@ const verified: Record<string, { test: string } | { reason: string }> = {
   'docs/hasura.md deploy:': { test: 'scripts/documentation-operators.test.ts' },
   'docs/rpc.md chains:': { test: 'scripts/documentation-operators.test.ts' },
   'docs/operate.md scrape_configs:': { test: 'scripts/documentation-operators.test.ts' },
+  'docs/operate.md SHOAL_SQUIDS_DATABASE_URL=': { test: 'server/src/config/database-settings.test.ts' },
+  'docs/operate.md npm run -s shoal -- squid-database move --squid <organization>/<name@slot> --to second --estimate': {
+    test: 'e2e/slow/moved-database.test.ts',
+  },
   'docs/kubernetes.md export SHOAL_SQUIDS_DATABASE_URL=': {
     reason:
       'needs CloudNativePG; server/src/cli/postgres.test.ts and e2e/kubernetes/postgres-operator.test.ts test the commands',
@@ -53,7 +56,8 @@ const keyOf = ({ page, text }: Block) =>
   `${page} ${text
     .split('\n')[0]
     ?.trimEnd()
-    .replace(/^(export \w+=).*/, '$1')}`
+
+    .replace(/^((?:export )?[A-Z_]+=).*/, '$1')}`
 const textOf = (page: string, language: string) =>
   blocks.find((block) => block.page === page && block.language === language)?.text ?? ''
 

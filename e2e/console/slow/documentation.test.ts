@@ -5,10 +5,16 @@ import { newUser, openBrowser, pageErrors, saveScreenshot } from '../../support/
 import { consoleShoal } from '../../support/console-shoal.ts'
 import { sitePages } from '../../support/site-blocks.ts'
 import { isFull } from '../../support/tier.ts'
+import { apiAreas } from '../../../site/.vitepress/generate/areas.ts'
+import { operatorPages } from '../../../site/.vitepress/generate/operator-pages.ts'
 
 const shoal = consoleShoal()
-/** All handwritten pages, and one of each kind that the build writes. */
-const paths = [...sitePages().map((file) => file.replace(/(index)?\.md$/, '')), 'api/squids', 'operators/operate']
+/** All handwritten pages, and one of each kind that the build writes; `npm run test:full` includes all of these. */
+const paths = [
+  ...sitePages().map((file) => file.replace(/(index)?\.md$/, '')),
+  ...(isFull ? apiAreas.map(({ name }) => `api/${name}`) : ['api/squids']),
+  ...(isFull ? operatorPages.map(({ name }) => `operators/${name}`) : ['operators/operate']),
+]
 
 let browser: Browser
 beforeAll(async () => {

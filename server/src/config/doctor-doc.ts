@@ -8,10 +8,10 @@ export const doctorTable = `| check | reports a problem if | remedy |
 | \`sandbox\` | bubblewrap is missing or does not work, or the kernel has no system call filters | install bubblewrap 0.7 or newer, allow user namespaces, unset \`SHOAL_SANDBOX\` |
 | \`cgroups\` | memory and CPU of squids are not limited | run as root, or in a delegated cgroup |
 | \`network of squids\` | squids share the network of the host | install iproute2 and nftables (without root: passt and nftables), unset \`SHOAL_NETWORK\` |
-| \`disk of squids\` | the disk space of squids is not limited | run as root where loop devices can be used, or on btrfs with quotas |
+| \`disk of squids\` | the disk space of squids is not limited | install e2fsprogs and run as root where loop devices can be used, or use btrfs with quotas |
 | \`users of squids\` | all squids run as one user | run as root, with setpriv (util-linux) |
 | \`clock\` | it differs by more than 5 s from the clocks of external Postgres servers and of web servers that Shoal uses, such as RPC nodes; fails above a minute | \`apt-get install systemd-timesyncd\`, \`timedatectl set-ntp true\` |
-| \`Postgres of Shoal\`, \`Postgres of squids\` | it does not respond, is older than version 14, 80 % (fails: 95 %) of its connections are open, or it may not create databases | read \`postgres.log\`, upgrade it, raise the connections, grant \`createdb createrole\` |
+| \`Postgres of Shoal\`, \`Postgres of squids\`, \`Postgres of logs\` | it does not respond, is older than version 14, 80 % (fails: 95 %) of its connections are open, or it may not create databases | read \`postgres.log\`, upgrade it, raise the connections, grant \`createdb createrole\` |
 | \`keys\` | other users can read a file with keys, or \`secrets.key\` is missing | \`chmod 600\`; restore the key from your copy |
 | \`mail\` | there is no mail server, or it refuses the sign-in | \`SHOAL_MAIL_URL\` and \`SHOAL_MAIL_FROM\`, its password, the firewall |
 | \`RPC nodes\` | a node of a chain does not respond; fails if no node of a configured chain responds | correct their URLs in \`SHOAL_RPC_CONFIG\`, or the connection to the internet |

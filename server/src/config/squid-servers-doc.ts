@@ -3,7 +3,7 @@ export const squidServersDoc = `## Several Postgres servers for squids
 
 \`SHOAL_SQUIDS_DATABASE_URL\` accepts several servers, separated by commas or spaces. Every server but the first needs a name:
 
-\`\`\`
+\`\`\`sh
 SHOAL_SQUIDS_DATABASE_URL="postgres://shoal:…@10.0.0.5/postgres?shoal_max_databases=200, postgres://shoal:…@10.0.0.6/postgres?shoal_name=second&shoal_weight=2"
 \`\`\`
 
@@ -22,7 +22,7 @@ While a server does not respond, deployments of versions on it wait, and their l
 
 ### Move databases between servers
 
-\`\`\`
+\`\`\`sh
 npm run -s shoal -- squid-database move --squid <organization>/<name@slot> --to second --estimate
 npm run -s shoal -- squid-database move --squid <organization>/<name@slot> --to second
 npm run -s shoal -- squid-database move --from main --to second
