@@ -130,10 +130,10 @@ const rules: OwnerRule[] = [
     title: 'no class of the console overrides another one with `!`',
     why: 'the override shows that a part lacks a variant, and the next user of the part cannot override it',
     fix: 'give the part a variant, such as isSquare of Button',
-    pattern: /["'`\s][a-z]+(?:[-:][\w[\]().=/%-]+)+!(?=["'`\s])/,
+    pattern: /["'`\s]-?[a-z]+(?:[-:][\w[\]().=/%-]+)+!(?=["'`\s])/,
     scope: consoleSource,
     owners: [],
-    broken: { 'console/src/ui/A.tsx': `<Button className="px-0! w-8" />` },
+    broken: { 'console/src/ui/A.tsx': `<Button className="-mx-1! w-8" />` },
   },
   {
     title: 'only one file uses each optional browser feature and React.lazy',

@@ -88,7 +88,7 @@ export function DeployLog({ deployment, title = 'Log', linesLabel = 'Log lines',
           aria-label={linesLabel}
           tabIndex={0}
           onScroll={onScroll}
-          className="max-h-[70vh] min-h-40 overflow-y-auto bg-subtle py-2 font-mono text-code leading-5 -outline-offset-2!"
+          className="max-h-[70vh] min-h-40 overflow-y-auto bg-subtle py-2 font-mono text-code leading-5 -outline-offset-2"
         >
           {blocks.map((first) => {
             const count = Math.min(blockLines, lines.length - first)

@@ -24,7 +24,7 @@ export function FileDiff({ file }: { file: ChangedFile }) {
       open={hunks !== null && lines.length <= maxOpenLines}
       className="overflow-hidden rounded-lg border border-line bg-canvas"
     >
-      <summary className="flex min-h-11 cursor-default flex-wrap items-center gap-x-3 px-3.5 py-1.5 -outline-offset-2!">
+      <summary className="flex min-h-11 cursor-default flex-wrap items-center gap-x-3 px-3.5 py-1.5 -outline-offset-2">
         <Badge tone={changeTones[change]}>{changeLabels[change]}</Badge>
         <code className="min-w-0 flex-1 wrap-anywhere">{file.path}</code>
         {hunks !== null && (
@@ -42,7 +42,7 @@ export function FileDiff({ file }: { file: ChangedFile }) {
           tabIndex={0}
           role="region"
           aria-label={`Changes of ${file.path}`}
-          className="max-h-[70vh] overflow-y-auto border-t border-line bg-subtle py-2 font-mono text-code leading-5 -outline-offset-2!"
+          className="max-h-[70vh] overflow-y-auto border-t border-line bg-subtle py-2 font-mono text-code leading-5 -outline-offset-2"
         >
           {lines
             .slice(0, maxLines)

@@ -50,7 +50,7 @@ export function CodeView({ name, code, language }: { name: string; code: string;
         <span className="tabular text-sm text-ink-3 max-xs:hidden">{countOf(lines, 'line')}</span>
         <CopyButton text={code} what={name} />
       </header>
-      <pre tabIndex={0} className="flex overflow-x-auto bg-subtle py-2.5 leading-5 -outline-offset-2!">
+      <pre tabIndex={0} className="flex overflow-x-auto bg-subtle py-2.5 leading-5 -outline-offset-2">
         <span aria-hidden className="tabular shrink-0 px-3.5 text-right text-ink-3 select-none">
           {Array.from({ length: lines }, (_, index) => `${index + 1}\n`).join('')}
         </span>
