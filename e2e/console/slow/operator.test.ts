@@ -60,6 +60,19 @@ async function addSquids() {
   )
 }
 
+/** Holds requests for the session. Returns a function that sends them. */
+async function holdSession(): Promise<() => Promise<void>> {
+  const held = Promise.withResolvers<void>()
+  await page.route('**/api/v1/user', async (route) => {
+    await held.promise
+    await route.continue()
+  })
+  return async () => {
+    held.resolve()
+    await page.unrouteAll({ behavior: 'wait' })
+  }
+}
+
 const row = (name: string) => page.getByRole('row', { name: new RegExp(name) })
 const openMenu = async (name: string) => row(name).getByRole('button').last().click()
 
@@ -112,8 +125,11 @@ test('an operator suspends an organization with a reason that its members see, a
   await clickButton(page, 'Continue')
   await page.getByLabel('Reason').fill('It mines coins. Write to us to discuss it.')
   expect(await accessibilityFlaws(page, 'operator-suspend')).toEqual([])
+  const release = await holdSession()
   await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click()
   await row('team-1').getByText('Suspended').waitFor()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await release()
   await memberPage.goto('/squids?organization=team-1')
   await waitForText(memberPage, 'The operator has suspended this organization')
   await waitForText(memberPage, 'It mines coins. Write to us to discuss it.')
@@ -205,13 +221,20 @@ test('an operator announces maintenance, and users see the maintenance screen un
   await page.getByRole('dialog').getByText('Maintenance from 01.01.2026').waitFor()
   await page.getByRole('dialog').getByText('Show the maintenance screen').click()
   expect(await accessibilityFlaws(page, 'operator-maintenance')).toEqual([])
+  const release = await holdSession()
   await page.getByRole('dialog').getByRole('button', { name: 'Announce', exact: true }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
   await waitForText(page, 'users who are not operators see the maintenance screen')
+  await release()
   await memberPage.goto('/squids')
   await waitForText(memberPage, "We'll be back")
   await clickButton(page, 'Withdraw')
-  await page.getByRole('alertdialog').getByRole('button', { name: 'Withdraw' }).click()
+  const releaseAfterWithdrawal = await holdSession()
+  const confirmation = page.getByRole('alertdialog', { name: 'Withdraw the announcement?' })
+  await confirmation.getByRole('button', { name: 'Withdraw' }).click()
+  await confirmation.waitFor({ state: 'detached' })
   await waitForText(page, 'No maintenance is announced')
+  await releaseAfterWithdrawal()
   await memberPage.goto('/squids')
   await memberPage.getByRole('heading', { name: 'Squids', exact: true }).waitFor()
 })

@@ -1,5 +1,6 @@
 import type { Maintenance } from '@shoal/contract'
 import { useApiMutation } from '../../api/mutation.ts'
+import { seedUser } from '../../api/seed-session.ts'
 import { useUser } from '../../api/session.ts'
 import { confirm } from '../../components/confirm.ts'
 import { toast } from '../../lib/toasts.ts'
@@ -11,10 +12,12 @@ import { useWithRecentPassword } from './use-with-recent-password.tsx'
 
 /** Describes the announced maintenance, and lets the operator change it. The banner with the announcement is above this page, as on every page. */
 export function MaintenanceCard() {
-  const { maintenance } = useUser()
+  const user = useUser()
+  const { maintenance } = user
   const withRecentPassword = useWithRecentPassword()
   const withdraw = useApiMutation('operators.withdrawMaintenance', {
     invalidates: ['user.get'],
+    seeds: (client) => seedUser(client, { ...user, maintenance: null }),
     errorDisplay: 'caller',
     onSuccess: () => toast({ tone: 'good', title: 'The announcement is withdrawn' }),
   })

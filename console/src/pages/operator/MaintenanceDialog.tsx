@@ -1,5 +1,7 @@
 import type { Maintenance } from '@shoal/contract'
 import { useApiMutation } from '../../api/mutation.ts'
+import { seedUser } from '../../api/seed-session.ts'
+import { useUser } from '../../api/session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { LazyDialog } from '../../components/LazyDialog.tsx'
 import { MaintenanceBanner } from '../../components/MaintenanceBanner.tsx'
@@ -22,8 +24,10 @@ type Props = { announced: Maintenance | null; onClose: () => void }
 
 /** Lets the operator announce maintenance or change the announcement, with a preview of the banner. */
 export function MaintenanceDialog({ announced, onClose }: Props) {
+  const user = useUser()
   const announce = useApiMutation('operators.announceMaintenance', {
     invalidates: ['user.get'],
+    seeds: (client, maintenance) => seedUser(client, { ...user, maintenance }),
     errorDisplay: 'caller',
     onSuccess: () => {
       toast({ tone: 'good', title: 'The maintenance is announced' })

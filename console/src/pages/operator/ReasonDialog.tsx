@@ -1,17 +1,24 @@
 import type { OperatorOrg, OperatorSquid } from '@shoal/contract'
 import type { ReactNode } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
+import { seedOrg } from '../../api/seed-session.ts'
 import { FormShell } from '../../components/FormShell.tsx'
 import { LazyDialog } from '../../components/LazyDialog.tsx'
 import { toast } from '../../lib/toasts.ts'
 import { Button } from '../../ui/Button.tsx'
 import { TextField } from '../../ui/TextField.tsx'
+import { seedRow } from './queries.ts'
 import { referenceOf } from './reference-of.ts'
 
 /** Lets the operator suspend an organization, with a reason. */
 export function SuspendDialog({ org: { code }, onClose }: { org: OperatorOrg; onClose: () => void }) {
   const suspend = useApiMutation('operators.suspendOrg', {
     invalidates: ['operators.listOrgs', 'user.get'],
+    seeds: (client, { code: suspendedCode }, { body: { reason } }) => {
+      const suspension = { at: new Date().toISOString(), reason }
+      seedRow<OperatorOrg>(client, 'operators.listOrgs', (org) => org.code === suspendedCode, { suspension })
+      seedOrg(client, suspendedCode, { suspension })
+    },
     errorDisplay: 'caller',
     onSuccess: () => {
       toast({ tone: 'good', title: `${code} is suspended` })
