@@ -42,7 +42,9 @@ export type VersionPath = { squidName: string; squidSlot: string }
  */
 export function prefetchVersion(
   { client, org, params: { squidName, squidSlot } }: PageContext<VersionPath>,
-  startQueries: (squid: Pick<SquidSummary, 'id' | 'tags' | 'status' | 'createdAt'>) => void = () => {},
+  startQueries: (
+    squid: Pick<SquidSummary, 'id' | 'tags' | 'status' | 'createdAt' | 'lastDeploy' | 'api' | 'slot'>,
+  ) => void = () => {},
 ): void {
   const reference = `${squidName}@${squidSlot}`
   const query = versionQuery({ code: org.code, reference })

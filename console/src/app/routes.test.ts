@@ -102,7 +102,6 @@ const withoutQueries = {
       'shows the version, which the parent route starts to load',
     ]),
   ),
-  '/squids/$squidName/$squidSlot/logs': 'reads a stream instead of a query',
   '/profile/api-tokens/create': 'shows only what the session contains',
   '/preview': 'shows only a local setting',
   '/admin': 'shows only tabs',

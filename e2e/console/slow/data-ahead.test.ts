@@ -138,10 +138,10 @@ test('a hovered link to a version of the list loads the data of its page before 
 })
 
 /** Does what hovering over a link to the page does, for pages without such a link. */
-const preload = (path: string) =>
-  page.evaluate(
-    `__TSR_ROUTER__.preloadRoute({ to: ${JSON.stringify(path)}, params: { squidName: 'lending', squidSlot: 'v1' } }), null`,
-  )
+const preload = (to: string, search = {}) => {
+  const params = { squidName: 'lending', squidSlot: 'v1' }
+  return page.evaluate(`__TSR_ROUTER__.preloadRoute(${JSON.stringify({ to, params, search })}), null`)
+}
 
 test('the charts of a version of the list load before the version responds', async () => {
   const release = await openListAndHold(`**/squids/${reference}?files=false`)
@@ -150,6 +150,22 @@ test('the charts of a version of the list load before the version responds', asy
   )
   await preload('/squids/$squidName/$squidSlot/metrics')
   expect(await Promise.all(requests)).toHaveLength(3)
+  await release()
+})
+
+test('the schema of a version of the list loads before the version responds', async () => {
+  const release = await openListAndHold(`**/squids/${reference}?files=false`)
+  const schema = page.waitForRequest((request) => request.url().endsWith(`/${code}/${reference}/api/graphql`))
+  await preload('/squids/$squidName/$squidSlot/schema')
+  expect((await schema).method()).toBe('POST')
+  await release()
+})
+
+test('the newest build log of a version of the list loads before the version responds', async () => {
+  const release = await openListAndHold(`**/squids/${reference}?files=false`)
+  const log = page.waitForRequest((request) => isApi(request, 'deployments/'))
+  await preload('/squids/$squidName/$squidSlot/logs', { container: ['@build'] })
+  expect(await log).toBeTruthy()
   await release()
 })
 

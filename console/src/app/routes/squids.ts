@@ -43,7 +43,7 @@ const versionTabs = [
     getParentRoute: () => version,
     path: '/logs',
     validateSearch: search.logs,
-    component: lazyPage(() => import('../../pages/logs/LogsTab.tsx')),
+    ...page(() => import('../../pages/logs/LogsTab.tsx')),
   }),
   createRoute({
     getParentRoute: () => version,

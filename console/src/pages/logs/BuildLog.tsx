@@ -21,19 +21,28 @@ const hasBuild = ({ type }: Deployment) => type === 'DEPLOY' || type === 'DEPLOY
 /** A new deployment may begin while the page is open. */
 const refetchInterval = 10_000
 
+/** The newest deployments of a version, without their logs. */
+export const deploymentsQuery = (code: string, squidId: number) =>
+  q(
+    'deployments.list',
+    { params: { code }, query: { squidId: String(squidId), limit: '50', logs: 'false' } },
+    { refetchInterval },
+  )
+
+/** The deployments that built an image, and the selected one of them: by default, the newest. */
+export function selectBuild(deployments: readonly Deployment[], selectedId: string | undefined) {
+  const builds = deployments.filter(hasBuild)
+  return { builds, selected: builds.find(({ id }) => String(id) === selectedId) ?? builds[0] }
+}
+
 type Props = { squid: Pick<Squid, 'id' | 'organization' | 'processors' | 'api' | 'addons'> }
 
 /** The log of the selected deployment that built an image; by default, of the newest one. */
 export function BuildLog({ squid }: Props) {
   const { build } = useLogsSearch()
   const setSearch = useSetLogsSearch()
-  const call = {
-    params: { code: squid.organization.code },
-    query: { squidId: String(squid.id), limit: '50', logs: 'false' },
-  } as const
-  const deployments = useQuery(q('deployments.list', call, { refetchInterval }))
-  const builds = deployments.data?.filter(hasBuild) ?? []
-  const selected = builds.find(({ id }) => String(id) === build) ?? builds[0]
+  const deployments = useQuery(deploymentsQuery(squid.organization.code, squid.id))
+  const { builds, selected } = selectBuild(deployments.data ?? [], build)
   return (
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap items-center gap-2">

@@ -1,11 +1,13 @@
-import type { Squid } from '@shoal/contract'
+import type { Deployment, Squid } from '@shoal/contract'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { Download, Pause, Play } from 'lucide-react'
 import { useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { hasStatus } from '../../api/error-text.ts'
-import { versionQuery } from '../../api/version.ts'
+import type { Prefetch } from '../../api/prefetch.ts'
+import { prefetchVersion, versionQuery, type VersionPath } from '../../api/version.ts'
+import { deploymentQuery } from '../../components/deploy-log/use-deployment.ts'
 import { EmptyState } from '../../components/EmptyState.tsx'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
@@ -13,7 +15,7 @@ import { StatusDot } from '../../components/StatusDot.tsx'
 import { stringifySearch } from '../../lib/search-params.ts'
 import { Button } from '../../ui/Button.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
-import { BuildLog } from './BuildLog.tsx'
+import { BuildLog, deploymentsQuery, selectBuild } from './BuildLog.tsx'
 import { buildSource, useLogsSearch, useSetLogsSearch, type LogsSearch } from './filters.ts'
 import { DisplayToggles } from './DisplayToggles.tsx'
 import { LogFilters } from './LogFilters.tsx'
@@ -22,6 +24,21 @@ import { LogView } from './view/LogView.tsx'
 import { SavedFilters } from './SavedFilters.tsx'
 import { useDownload } from './use-download.ts'
 import { useLogFeed } from './feed/use-log-feed.ts'
+
+/** Only the log of a build is read with queries. The programs' log is a stream. */
+export const prefetch: Prefetch<VersionPath> = (context) => {
+  const { client, org, search } = context
+  if (![search['container']].flat().includes(buildSource)) return
+  const build = search['build'] === undefined ? undefined : String(search['build'])
+  prefetchVersion(context, ({ id }) => {
+    const startLog = (deployments: Deployment[]) => {
+      const { selected } = selectBuild(deployments, build)
+      if (selected) void client.prefetchQuery(deploymentQuery(org.code, String(selected.id)))
+    }
+    // The page reports a failure.
+    void client.fetchQuery(deploymentsQuery(org.code, id)).then(startLog, () => null)
+  })
+}
 
 /** Shows the logs of a version's programs, or of a build. */
 export default function LogsTab() {

@@ -14,13 +14,12 @@ import { endpointsOf, type PlaygroundEndpoint } from './endpoints.ts'
 import { createFetcher } from './fetcher.ts'
 import { lazyPart } from '../../lib/lazy.tsx'
 import type { Prefetch } from '../../api/prefetch.ts'
-import { versionQuery } from '../../api/version.ts'
+import { prefetchVersion, type VersionPath } from '../../api/version.ts'
 
 const GraphiqlEditor = lazyPart(() => import('./GraphiqlEditor.tsx'))
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/playground')
 
-export const prefetch: Prefetch<{ squidName: string; squidSlot: string }> = ({ client, org, params }) =>
-  void client.prefetchQuery(versionQuery({ code: org.code, reference: `${params.squidName}@${params.squidSlot}` }))
+export const prefetch: Prefetch<VersionPath> = (context) => prefetchVersion(context)
 
 /** Runs queries against the API of a version and shows its schema. */
 export default function PlaygroundPage() {

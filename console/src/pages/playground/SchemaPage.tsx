@@ -1,4 +1,4 @@
-import { squidActionChecks, type Squid } from '@shoal/contract'
+import { squidActionChecks, type Squid, type SquidSummary } from '@shoal/contract'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Play } from 'lucide-react'
@@ -19,16 +19,15 @@ import { TypeCard } from './TypeCard.tsx'
 import { TypeList } from './TypeList.tsx'
 import type { Prefetch } from '../../api/prefetch.ts'
 import { onlyIf } from '../../api/query.ts'
-import { versionQuery } from '../../api/version.ts'
+import { prefetchVersion, type VersionPath } from '../../api/version.ts'
 
-export const prefetch: Prefetch<{ squidName: string; squidSlot: string }> = ({ client, org, params }) => {
+export const prefetch: Prefetch<VersionPath> = (context) => {
+  const { client, org, params } = context
   const version = { code: org.code, reference: `${params.squidName}@${params.squidSlot}` }
-  const start = (squid: Squid) => {
+  prefetchVersion(context, (squid) => {
     const url = describableUrlOf(squid)
     if (url !== null) void client.prefetchQuery(schemaQuery(url, version))
-  }
-  // The page reports a failure.
-  void client.fetchQuery(versionQuery(version)).then(start, () => null)
+  })
 }
 
 const route = getRouteApi('/app/squids/$squidName/$squidSlot/schema')
@@ -52,7 +51,7 @@ export default function SchemaPage() {
 type Props = { squid: Squid; params: VersionParams }
 
 /** The URL of the API whose schema the page shows; null if the version has no API that responds. */
-const describableUrlOf = (squid: Squid): string | null =>
+const describableUrlOf = (squid: Pick<SquidSummary, 'status' | 'lastDeploy' | 'api' | 'slot'>): string | null =>
   squidActionChecks.copyEndpoint(squid) === null ? (endpointsOf(squid)[0]?.url ?? null) : null
 
 const schemaQuery = (url: string, params: VersionParams) =>

@@ -1,9 +1,9 @@
-import type { Squid } from '@shoal/contract'
+import type { SquidSummary } from '@shoal/contract'
 
 export type PlaygroundEndpoint = { id: string; label: string; url: string }
 
 /** The URLs of a version's API: one for each tag, and last the one for its slot, which never changes (spec 2.9). */
-export function endpointsOf({ api, slot }: Pick<Squid, 'api' | 'slot'>): PlaygroundEndpoint[] {
+export function endpointsOf({ api, slot }: Pick<SquidSummary, 'api' | 'slot'>): PlaygroundEndpoint[] {
   const urls = api?.urls ?? []
   const tags = urls.flatMap(({ type, name, url }) =>
     type === 'tag' && name !== undefined ? [{ id: name, label: `Tag ${name}`, url }] : [],
