@@ -31,7 +31,7 @@ const chunks = [
   // requests.
   {
     name: 'app',
-    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|computed|deployments|failed-first-deployments|graphql|lines|long-list|operator-|pages|poll|roles|seed|squids|total-pages|version)|lib\/(?!device|format|hotkeys|preview-mode|save-file|theme-tokens|ticker|utc-dates))|src\/components\/(confirm|ErrorState|use-page-title)\.tsx?$|src\/ui\/(Alert|Field|IconButton|Skeleton|prefetch|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
+    test: /src\/app\/main\.tsx$|src\/(api\/(?!alerts|computed|deployments|failed-first-deployments|graphql|lines|long-list|operator-|pages|poll|roles|seed|squids|total-pages|version)|lib\/(?!device|format|hotkeys|preview-mode|save-file|theme-tokens|ticker|utc-dates))|src\/components\/(confirm|ErrorState|PageHeading)\.tsx?$|src\/ui\/(Alert|Field|IconButton|Skeleton|prefetch|tones)\.tsx?$|lucide-react\/dist\/esm\/icons\/x\.m?js$/,
   },
   // The frame of all pages behind the session gate, and small parts that most of them use.
   {

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openBrowser } from '../../support/browser.ts'
+import { newUser, openBrowser } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
 import { clickButton, waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
@@ -47,6 +47,19 @@ test('a page that is opened by keyboard is announced, and its heading has the fo
   await expect.poll(announcement).toBe('Deployments · transfers@v1')
   await expect.poll(() => focused()).toBe('A: Deployments')
   await expect.poll(() => page.title()).toBe('Deployments · transfers@v1 · Shoal')
+})
+
+test('a sign-in page that is opened by keyboard is announced, and its heading has the focus', async () => {
+  const context = await newUser(browser, shoal)
+  const guest = await context.newPage()
+  await guest.goto('/')
+  const link = guest.getByRole('link', { name: 'Create account' })
+  await link.focus()
+  await guest.keyboard.press('Enter')
+  await guest.getByRole('heading', { level: 1, name: 'Create account' }).waitFor()
+  await expect.poll(() => guest.locator('#page-announcement').textContent()).toBe('Create account')
+  await expect.poll(() => guest.evaluate<string>('document.activeElement.tagName')).toBe('H1')
+  await context.close()
 })
 
 test('single-key shortcuts can be turned off; shortcuts with a modifier key keep working', async () => {

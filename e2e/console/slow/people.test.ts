@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { ApiError } from '@shoal/contract'
 import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -71,6 +72,24 @@ test('a user with an unconfirmed email can open no page of an organization', asy
   await context.close()
 })
 
+test('without the code of the page for an unconfirmed email, the navigation stays, and the page appears when its code loads', async () => {
+  const { context, page } = await signUp('without-code@acme.dev')
+  const manifestFile = new URL('../../../console/dist/.vite/manifest.json', import.meta.url)
+  const manifest = JSON.parse(readFileSync(manifestFile, 'utf8')) as Record<string, { file: string }>
+  const file = manifest['src/app/layouts/ConfirmEmail.tsx']?.file
+  const hasFailed = page.waitForEvent('requestfailed', (request) => request.url().endsWith(`/${file}`))
+  await page.route(`**/${file}`, (route) => route.abort())
+  await page.goto('/squids')
+  await hasFailed
+  await page.getByRole('navigation', { name: 'Main' }).waitFor()
+  await page.unrouteAll({ behavior: 'wait' })
+  await waitForExactText(page, 'Please, confirm your email.')
+  await page.getByRole('navigation', { name: 'Main' }).waitFor()
+  // The browser reports the missing code.
+  expect(pageErrors.splice(0).filter((text) => !text.includes(String(file)))).toEqual([])
+  await context.close()
+})
+
 test('the page sends the confirmation email again, and says so if it cannot', async () => {
   const { context, page } = await signUp('waiting@acme.dev')
   const resendUrl = '**/api/v1/user/email/confirm/resend'
@@ -112,6 +131,16 @@ test('a new user answers all questions before the first page', async () => {
   await page.getByLabel('In your own words').fill('bridges')
   await next.click()
   await heading(page, 'Squids')
+  await expect.poll(() => page.locator('#page-announcement').textContent()).toBe('Squids')
+  await context.close()
+})
+
+test('while the invitations cannot be loaded, onboarding has its heading and an error', async () => {
+  const { context, page } = await signInAs(browser, shoal, 'invited@acme.dev', { areInvitesChecked: false })
+  await page.route('**/api/v1/user/invites', (route) => route.abort())
+  await page.goto('/squids')
+  await waitForText(page, 'Your invitations could not be loaded')
+  expect(await page.getByRole('heading', { level: 1 }).allInnerTexts()).toEqual(['Your invitations'])
   await context.close()
 })
 

@@ -4,14 +4,13 @@ import { Suspense, useEffect, useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { sessionQuery, UserContext, useUser } from '../../api/session.ts'
 import { DialogHost } from '../../components/DialogHost.tsx'
-import { PageAnnouncement } from '../../components/PageHeader.tsx'
 import { useHotkeys } from '../../lib/hotkeys.ts'
 import { toast } from '../../lib/toasts.ts'
 import { OnboardingGate } from '../../pages/onboarding/OnboardingGate.tsx'
 import { copyRefused } from '../../ui/copy-text.ts'
 import { useShouldShowTour } from '../tours/use-should-show-tour.ts'
 import { ConnectionBar } from './ConnectionBar.tsx'
-import { Frame } from './Frame.tsx'
+import { Frame, PageSkeleton } from './Frame.tsx'
 import { Sidebar } from './Sidebar.tsx'
 import { TopBar } from './TopBar.tsx'
 import { closeOverlay, jumpAction, keyboardHelpAction, useOpenOverlay } from './overlays.ts'
@@ -75,7 +74,6 @@ function SignedIn() {
         topBar={<TopBar onOpenNavigation={() => void loadSheet().then(() => setNavigationOpenOn(path))} />}
         sidebar={<Sidebar />}
       >
-        <PageAnnouncement />
         <ConnectionBar />
         <LazyBoundary>{(org.suspension ?? user.support ?? user.maintenance) && <OrgBanner />}</LazyBoundary>
         {/* Remount when the organization changes, so that no data of the previous one stays on screen. */}
@@ -83,9 +81,11 @@ function SignedIn() {
           {user.emailVerified || isOpenToUnverified ? (
             <Outlet />
           ) : (
-            <Suspense>
-              <ConfirmEmail />
-            </Suspense>
+            <LazyBoundary>
+              <Suspense fallback={<PageSkeleton />}>
+                <ConfirmEmail />
+              </Suspense>
+            </LazyBoundary>
           )}
         </div>
       </Frame>

@@ -2,13 +2,12 @@ import { useState } from 'react'
 import { useApiMutation } from '../../api/mutation.ts'
 import { useUser } from '../../api/session.ts'
 import { OutboxHint } from '../../components/OutboxHint.tsx'
-import { usePageTitle } from '../../components/use-page-title.ts'
+import { PageHeading } from '../../components/PageHeading.tsx'
 import { Alert } from '../../ui/Alert.tsx'
 import { Button } from '../../ui/Button.tsx'
 
 /** Shown to users with an unconfirmed email instead of the pages (spec 2.3). */
 export default function ConfirmEmail() {
-  usePageTitle('Confirm your email')
   const user = useUser()
   const [isSent, setIsSent] = useState(false)
   const resend = useApiMutation('user.resendConfirmation', {
@@ -18,7 +17,7 @@ export default function ConfirmEmail() {
   })
   return (
     <div className="mx-auto max-w-140 pt-[12vh]">
-      <h1 className="text-xl font-semibold">Please, confirm your email.</h1>
+      <PageHeading title="Confirm your email">Please, confirm your email.</PageHeading>
       <p className="mt-1.5 text-ink-2">
         We sent a link to <b className="font-medium text-ink">{user.email}</b>. Click it to start using Shoal.
       </p>

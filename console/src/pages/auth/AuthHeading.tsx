@@ -1,13 +1,12 @@
 import { useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { usePageTitle } from '../../components/use-page-title.ts'
+import { PageHeading } from '../../components/PageHeading.tsx'
 
-/** The heading of a sign-in page. It also sets the title of the browser tab. */
+/** The heading of a sign-in page, and a sentence. */
 export function AuthHeading({ title, children }: { title: string; children?: ReactNode }) {
-  usePageTitle(title)
   return (
     <header className="mb-6">
-      <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
+      <PageHeading title={title} />
       {children && <p className="mt-0.5 text-ink-2">{children}</p>}
     </header>
   )

@@ -5,7 +5,6 @@ import { confirm } from '../../components/confirm.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Checkbox } from '../../ui/Checkbox.tsx'
 import { useRespondToInvitations } from './respond-to-invitations.ts'
-import { StepHeading } from './StepHeading.tsx'
 
 /** Lists the pending invitations, initially all selected. After a confirmation, those that are not selected are rejected (spec 4). */
 export function InvitationsStep({ invitations }: { invitations: readonly Invitation[] }) {
@@ -35,9 +34,6 @@ export function InvitationsStep({ invitations }: { invitations: readonly Invitat
 
   return (
     <>
-      <StepHeading step={2} title="Your invitations">
-        Select the organizations you want to join.
-      </StepHeading>
       <ul className="divide-y divide-line rounded-lg border border-line">
         {invitations.map(({ id, organization, invitedBy }) => (
           <li key={id} className="px-3.5 py-3">

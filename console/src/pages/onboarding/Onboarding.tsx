@@ -5,6 +5,7 @@ import { QueryView } from '../../components/QueryView.tsx'
 import { Button } from '../../ui/Button.tsx'
 import { Logo } from '../../ui/Logo.tsx'
 import { InvitationsStep } from './InvitationsStep.tsx'
+import { StepHeading } from './StepHeading.tsx'
 import { WelcomeStep } from './WelcomeStep.tsx'
 
 /** The two steps before the app: the questionnaire, then the invitations (spec 2.2). */
@@ -29,9 +30,14 @@ export default function Onboarding({ invitations }: { invitations: UseQueryResul
         {user.onboardingForm === null ? (
           <WelcomeStep />
         ) : (
-          <QueryView query={invitations} what="Your invitations">
-            {(pending) => <InvitationsStep invitations={pending} />}
-          </QueryView>
+          <>
+            <StepHeading step={2} title="Your invitations">
+              Select the organizations you want to join.
+            </StepHeading>
+            <QueryView query={invitations} what="Your invitations">
+              {(pending) => <InvitationsStep invitations={pending} />}
+            </QueryView>
+          </>
         )}
       </main>
     </div>
