@@ -187,6 +187,9 @@ test('each page has its own title', async () => {
   const titles = {
     [`${version}/deployments/${deployment?.id}`]: `Deployment #${deployment?.id} · transfers@v1`,
     [`${version}/deployments/${deployment?.id}/changes`]: `Changes of deployment #${deployment?.id} · transfers@v1`,
+    [`${version}/playground`]: 'GraphQL playground · transfers@v1',
+    [`${version}/schema`]: 'GraphQL schema · transfers@v1',
+    '/secrets/edit/NODE_URL': 'Edit value · NODE_URL',
     '/monitoring/alerts': 'Open · Alerts',
     '/monitoring/alerts/history': 'History · Alerts',
     '/monitoring/alerts/rules': 'Rules · Alerts',

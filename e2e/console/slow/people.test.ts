@@ -67,6 +67,14 @@ test('a user with an unconfirmed email can open no page of an organization', asy
   const { context, page } = await signUp('unconfirmed@acme.dev')
   for (const name of ['Squids', 'Monitoring', 'Secrets', 'Playground settings'])
     await expect.poll(() => page.getByRole('link', { name }).first().getAttribute('aria-disabled')).toBe('true')
+  for (const name of ['Organization', 'Create new organization', 'Squids', 'Documentation']) {
+    const disabled = page.locator('aside').locator('a, button, span[aria-disabled]').filter({ hasText: name }).first()
+    expect(
+      await disabled.evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).opacity),
+      name,
+    ).toBe('0.5')
+  }
+  expect(await axeFlaws(page)).toEqual([])
   await page.goto('/monitoring')
   await waitForExactText(page, 'Please, confirm your email.')
   await context.close()
@@ -193,6 +201,17 @@ test('the navigation has the links to documentation and support from the setting
   const addressOf = (name: string) => page.getByRole('link', { name }).getAttribute('href')
   await expect.poll(() => addressOf('Documentation')).toBe('https://example.com/docs')
   await expect.poll(() => addressOf('Contact support')).toBe('mailto:help@example.com')
+  const targetOf = (name: string) => page.getByRole('link', { name }).getAttribute('target')
+  expect(await targetOf('Contact support')).toBeNull()
+  // The default, which is on the same server.
+  await page.route('**/secrets', async (route) => {
+    const response = await route.fetch()
+    const body = (await response.text()).replace('https://example.com/docs', '/docs/')
+    await route.fulfill({ response, body })
+  })
+  await page.goto('/secrets')
+  await expect.poll(() => addressOf('Documentation')).toBe('/docs/')
+  expect(await targetOf('Documentation')).toBe('_blank')
   await context.close()
 })
 

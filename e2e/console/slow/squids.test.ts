@@ -325,6 +325,33 @@ test('the user can step through the tour in both directions and skip it; small s
   await context.close()
 })
 
+test('a failed deployment shows its first error without control characters, and its tooltip is one line', async () => {
+  const kind = 'UNEXPECTED'
+  const message = 'The server could not pack the image.\n\u001b[31mError: disk quota exceeded\u001b[39m\n    at pack'
+  // The guide shows only deployments that begin after its first response.
+  const newest = page.waitForResponse((response) => response.url().includes('/deployments?limit=1&'))
+  await page.goto(`/squids/deploy?organization=${code}`)
+  await newest
+  await waitForText(page, 'Waiting for your deployment…')
+  const id = await requestSimulatedDeploy(deployer, {
+    name: 'unpacked',
+    slot: 'v1',
+    build: { fails: { kind, message } },
+  })
+  await waitForText(page, `Deployment ${id} failed`)
+  expect(await page.getByRole('status').locator('code').innerText()).toBe('Error: disk quota exceeded')
+  await page.getByRole('link', { name: 'Open log' }).click()
+  await page.waitForURL(`**/squids/unpacked/v1/deployments/${id}`)
+  const output = page.getByLabel('Error', { exact: true })
+  await expect.poll(() => output.innerText()).toBe('Error: disk quota exceeded\n    at pack')
+
+  const failedUpdate = { name: 'erc20-transfers', slot: 'v2', build: { fails: { kind, message } } }
+  expect(await deploySimulated(deployer, failedUpdate)).toMatchObject({ failed: kind })
+  await page.goto(`/squids/erc20-transfers/v2/deployments?organization=${code}`)
+  const chip = page.locator('[data-row]').first().getByText('ERROR', { exact: true })
+  await expect.poll(() => chip.getAttribute('data-tip')).toBe('The server could not pack the image.')
+})
+
 test('the list and the deploy guide are accessible in both themes and at every width', async () => {
   const flaws: string[] = []
   for (const [shot, path] of [

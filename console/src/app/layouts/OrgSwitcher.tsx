@@ -50,7 +50,7 @@ export function OrgSwitcher() {
           type="button"
           data-tour="organization"
           disabled={!user.emailVerified}
-          className="flex items-center gap-2.5 rounded-md border border-line bg-canvas px-2.5 py-1.75 text-left transition-colors not-disabled:hover:border-edge-strong"
+          className="flex items-center gap-2.5 rounded-md border border-line bg-canvas px-2.5 py-1.75 text-left transition-colors not-disabled:hover:border-edge-strong disabled:opacity-50"
         >
           <Avatar name={orgTitle(active)} kind="organization" />
           <span className="sr-only">Organization</span>

@@ -12,7 +12,8 @@ import { useNavItems } from './use-nav-items.ts'
 const itemClass = 'flex h-8 items-center gap-2.5 rounded-md px-2.5'
 const enabledClass =
   'text-ink-2 transition-colors hover:bg-muted hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent'
-const classOf = (isDisabled: boolean) => cx(itemClass, isDisabled ? 'pointer-events-none text-ink-3' : enabledClass)
+const classOf = (isDisabled: boolean) =>
+  cx(itemClass, isDisabled ? 'pointer-events-none text-ink-2 opacity-50' : enabledClass)
 
 const warningIcons = { warn: TriangleAlert, bad: CircleAlert }
 
@@ -25,7 +26,7 @@ export function Sidebar() {
       <Link
         to="/organizations/create/{-$code}"
         disabled={!isVerified}
-        className="mt-1 mb-3 flex h-8 items-center gap-2.5 rounded-md px-2.5 text-ink-3 transition-colors hover:bg-muted hover:text-ink aria-disabled:pointer-events-none"
+        className="mt-1 mb-3 flex h-8 items-center gap-2.5 rounded-md px-2.5 text-ink-3 transition-colors hover:bg-muted hover:text-ink aria-disabled:pointer-events-none aria-disabled:opacity-50"
       >
         <Plus size={16} aria-hidden />
         Create new organization
@@ -74,7 +75,12 @@ function ExternalLink({ href, isDisabled, icon, children }: ExternalLinkProps) {
       </span>
     )
   return (
-    <a href={href} target={href.startsWith('http') ? '_blank' : undefined} rel="noreferrer" className={classOf(false)}>
+    <a
+      href={href}
+      target={href.startsWith('mailto:') ? undefined : '_blank'}
+      rel="noreferrer"
+      className={classOf(false)}
+    >
       {icon}
       {children}
     </a>

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useQuery } from '@tanstack/react-query'
 import { useOrg } from '../../api/active-org.ts'
 import { squidsQuery, useNextDeployment } from '../../api/squids.ts'
+import { firstErrorLine } from '../deploy-log/failure-text.ts'
 import { StatusDot } from '../StatusDot.tsx'
 
 /** Waits for a new deployment and shows its progress and outcome. */
@@ -27,11 +28,13 @@ export function WaitingLine() {
 }
 
 function DeploymentProgress({ deployment }: { deployment: Deployment }) {
-  const { id, squid, failed, failureReason } = deployment
+  const { id, squid, failed } = deployment
+  const hasFailed = failed !== 'NO'
+  const error = hasFailed && firstErrorLine(deployment)
   const name = squid?.reference ?? 'your squid'
   return (
     <>
-      {failed !== 'NO' ? (
+      {hasFailed ? (
         <StatusDot tone="bad">Deployment {id} failed</StatusDot>
       ) : isInProgress(deployment) ? (
         <StatusDot tone="info" isPulsing>
@@ -42,14 +45,14 @@ function DeploymentProgress({ deployment }: { deployment: Deployment }) {
       )}
       {squid && (
         <Link
-          to="/squids/$squidName/$squidSlot"
-          params={{ squidName: squid.name, squidSlot: squid.slot }}
+          to={hasFailed ? '/squids/$squidName/$squidSlot/deployments/$deployId' : '/squids/$squidName/$squidSlot'}
+          params={{ squidName: squid.name, squidSlot: squid.slot, deployId: String(id) }}
           className="text-accent underline underline-offset-2"
         >
-          Open {squid.reference}
+          {hasFailed ? 'Open log' : `Open ${squid.reference}`}
         </Link>
       )}
-      {failureReason && <p className="basis-full text-ink-2">{failureReason}</p>}
+      {error && <code className="basis-full wrap-anywhere text-ink-2">{error}</code>}
     </>
   )
 }

@@ -1,6 +1,7 @@
 import type { Deployment } from '@shoal/contract'
 import { TroubleshootingLink } from '../TroubleshootingLink.tsx'
 import { Alert } from '../../ui/Alert.tsx'
+import { withoutColours } from './ansi.ts'
 import { causeOf, failureLabels, failureSummary, firstErrorLine } from './failure-text.ts'
 
 type Props = {
@@ -20,7 +21,7 @@ export function FailureAlert({ deployment, state }: Props) {
   const cause = causeOf(deployment)
   const isBuild = failed === 'SOURCE_FILES_BUILD_FAILED'
   const error = cause?.isSpecific === false ? firstErrorLine(deployment) : ''
-  const output = isBuild ? error : failureReason?.slice(summary.length)
+  const output = isBuild ? error : withoutColours(failureReason?.slice(summary.length) ?? '')
   return (
     <Alert tone="bad" title={failureLabels[failed]} className="mb-4.5">
       <p className="wrap-anywhere">{cause?.text ?? summary}</p>

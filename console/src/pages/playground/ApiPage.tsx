@@ -28,7 +28,9 @@ export function ApiPage({ title, version: { squidName, squidSlot }, link, childr
   return (
     <>
       <PageHeader
-        title={title}
+        title={params.reference}
+        tab={title}
+        heading={title}
         crumbs={[
           <Link key="squids" to="/squids">
             Squids

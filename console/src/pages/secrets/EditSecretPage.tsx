@@ -30,7 +30,13 @@ export default function EditSecretPage() {
   )
   return (
     <div className="max-w-140">
-      <PageHeader title="Edit value" context={<code>{name}</code>} crumbs={<Link to="/secrets">Secrets</Link>} />
+      <PageHeader
+        title={name}
+        tab="Edit value"
+        heading="Edit value"
+        context={<code>{name}</code>}
+        crumbs={<Link to="/secrets">Secrets</Link>}
+      />
       <RequirePermission permission="secrets.write" title="You cannot edit secrets" action={cancelLink}>
         <QueryView query={secrets} what="The secret">
           {(all) => {

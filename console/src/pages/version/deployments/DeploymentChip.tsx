@@ -1,4 +1,5 @@
 import type { Deployment } from '@shoal/contract'
+import { failureSummary } from '../../../components/deploy-log/failure-text.ts'
 import { StatusDot } from '../../../components/StatusDot.tsx'
 import { stepLabel } from '../../../components/deployment-title.ts'
 import { deploymentChip } from './deployment-labels.ts'
@@ -10,7 +11,7 @@ export function DeploymentChip({
   deployment: Pick<Deployment, 'type' | 'status' | 'failed' | 'failureReason'>
 }) {
   const { text, tone, isPulsing } = deploymentChip(deployment)
-  const reason = deployment.failureReason ?? (isPulsing ? stepLabel(deployment.type, deployment.status) : null)
+  const reason = failureSummary(deployment) || (isPulsing && stepLabel(deployment.type, deployment.status))
   return (
     <StatusDot tone={tone} isPulsing={isPulsing} {...(reason && { reason })}>
       {text}
