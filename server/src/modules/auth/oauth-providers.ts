@@ -1,4 +1,4 @@
-import type { OauthProvider } from '@shoal/contract'
+import { hiddenCharacters, PersonName, type OauthProvider } from '@shoal/contract'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
 import type { Config } from '../../config/config.ts'
@@ -82,12 +82,14 @@ async function githubProfile(urls: ExternalServices['github'], accessToken: stri
   }
 }
 
-/** Removes the symbols that names must not contain (spec 5) from the provider's name. */
-function cleanName(name: string, fallback: string | null): string {
-  const removeSymbols = (text: string) =>
-    text
-      .replaceAll(/[<>/:]/g, ' ')
-      .trim()
-      .slice(0, 100)
-  return removeSymbols(name) || removeSymbols(fallback?.split('@')[0] ?? '') || 'Nameless'
+/** Makes a name that Shoal accepts from the provider's name: one without special symbols, hidden characters and links (spec 5). */
+export function cleanName(name: string, fallback: string | null): string {
+  const Name = PersonName('Name is required')
+  const clean = (text: string) => {
+    const visible = text.replaceAll(hiddenCharacters, '').replaceAll(/[<>/:]/g, ' ')
+    // Without its dots, a name contains no link.
+    const candidates = [visible, visible.replaceAll('.', ' ')].map((candidate) => candidate.trim().slice(0, 100).trim())
+    return candidates.find((candidate) => Name.safeParse(candidate).success)
+  }
+  return clean(name) ?? clean(fallback?.split('@')[0] ?? '') ?? 'Nameless'
 }

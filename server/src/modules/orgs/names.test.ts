@@ -1,6 +1,7 @@
 import { DisplayName, OrgName, PersonName, TokenName } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { nameInMail } from '../../mail/index.ts'
+import { cleanName } from '../auth/oauth-providers.ts'
 
 const fields = {
   OrgName,
@@ -34,6 +35,21 @@ test.each(['Pay at evil.example/now', 'Pay at www.evil.example'])(
       expect([field, schema.safeParse(name).success]).toEqual([field, false])
   },
 )
+
+test.each([
+  ['Turned\u202Earound', 'Turnedaround'],
+  ['Al\u200Bice', 'Alice'],
+  ['Bell\u0007', 'Bell'],
+  ['\u3164', 'ada'],
+  ['Pay at www.evil.example', 'Pay at www evil example'],
+  ['Click https://evil.example/now', 'Click https   evil.example now'],
+  ['Ada <Lovelace>', 'Ada  Lovelace'],
+  ['St. John', 'St. John'],
+  [`${'a'.repeat(99)} b`, 'a'.repeat(99)],
+])('the name %j from a sign-in provider becomes the valid name %j', (name, cleaned) => {
+  expect(cleanName(name, 'ada@example.com')).toBe(cleaned)
+  expect(fields.PersonName.safeParse(cleaned).success).toBe(true)
+})
 
 test('a domain is a valid name, but an email shows it so that email programs make no link from it', () => {
   expect(OrgName.parse('Acme.io')).toBe('Acme.io')
