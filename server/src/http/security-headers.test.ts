@@ -1,4 +1,5 @@
 import type { InjectOptions } from 'fastify'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestApp, type TestApp } from '../testing/index.ts'
 import { createHttpApp } from './app.ts'
@@ -65,6 +66,19 @@ test('responses of the API cannot load or run anything in a browser', async () =
   expect(headers['content-security-policy']).toBe(
     "default-src 'none';object-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'",
   )
+})
+
+test('TRACE is rejected, and no response repeats the headers of the request', async () => {
+  const { hostname, port } = new URL(await t.listen())
+  for (const path of ['/', '/api/v1/user', '/healthz']) {
+    const socket = connect(Number(port), hostname)
+    socket.end(
+      `TRACE ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: token repeated\r\nConnection: close\r\n\r\n`,
+    )
+    const response = Buffer.concat(await socket.toArray()).toString()
+    expect(response).toMatch(/^HTTP\/1.1 4\d\d /)
+    expect(response).not.toContain('repeated')
+  }
 })
 
 test('the API docs run only their own scripts and load nothing from other origins', async () => {

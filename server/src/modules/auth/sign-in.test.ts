@@ -20,6 +20,16 @@ test('the correct password signs the user in; the case of the email does not mat
   expect(await t.as(token).user.get()).toMatchObject({ id: user.id })
 })
 
+test('the password is stored as an Argon2id hash with 19 MiB and two passes', async () => {
+  const user = await t.make.user({ password })
+  const { rows } = await t.app.database.pool.query<{ text: string }>(
+    'select row_to_json(users)::text as text from users where id = $1',
+    [user.id],
+  )
+  expect(rows[0]?.text).toContain('"$argon2id$v=19$m=19456,t=2,p=1$')
+  expect(rows[0]?.text).not.toContain(password)
+})
+
 test('a wrong password, an unknown email and an account without a password cause the same response', async () => {
   await t.make.user({ email: 'known@example.com', password })
   await t.make.user({ email: 'no-password@example.com' })

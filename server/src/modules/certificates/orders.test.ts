@@ -45,7 +45,10 @@ describe.skipIf(!hasPebble())('orders from Pebble', { timeout: 120_000 }, () => 
     await order()
     const ca = await pebble.root()
     for (const name of [consoleName, gatewayName]) {
-      expect(await certificateOf(name)).toMatchObject({ failures: 0, lastError: null })
+      const certificate = await certificateOf(name)
+      expect(certificate).toMatchObject({ failures: 0, lastError: null })
+      const { publicKey } = new X509Certificate(certificate?.chain ?? '')
+      expect(publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' })
       await expect.poll(() => handshake(pebble.tlsPort, name, ca).then(({ problem }) => problem)).toBeNull()
     }
     // Renewed when a third of the lifetime remains.

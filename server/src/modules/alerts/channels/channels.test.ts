@@ -28,6 +28,17 @@ const add = (type: 'webhook' | 'slack', url: string, name = type as string) =>
 const rowsAsText = async (table: string) =>
   JSON.stringify((await t.app.database.pool.query(`select x::text from ${table} x where org_id = $1`, [org.id])).rows)
 
+test.each([
+  'file:///etc/passwd',
+  'gopher://example.com/',
+  'javascript:alert(1)',
+  'ftp://example.com/',
+  'data:text/plain,a',
+])('a channel cannot send to %s', async (url) => {
+  for (const type of ['webhook', 'slack'] as const)
+    await expect(add(type, url)).rejects.toMatchObject({ status: 400, message: 'Must be a valid URL' })
+})
+
 test('every organization has an email channel to its confirmed address, which cannot be removed', async () => {
   const [email, ...others] = await list()
   expect(others).toEqual([])
