@@ -173,8 +173,10 @@ export async function restartEmbeddedPostgres(
   })
 }
 
-/** Settings that limit what tenants can write to the disk outside their databases. */
+/** Settings that limit what tenants can write to the disk outside their databases, and how long they can hold connections without a role. */
 const tenantSettings = {
+  // Connection limits of roles apply only after authentication. The default is a minute.
+  authentication_timeout: '10s',
   // Omits errors and warnings, since tenants can cause any number of them.
   log_min_messages: 'log',
   // 512 MB of notifications that no session has read yet; the default is 8 GB.

@@ -1,4 +1,5 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, utimesSync } from 'node:fs'
+import { createConnection } from 'node:net'
 import { availableParallelism, tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { Client } from 'pg'
@@ -79,6 +80,26 @@ test('when connections together exceed the memory limit, the largest is ended an
     await expectNoKill()
   } finally {
     await stopWatching()
+  }
+})
+
+test('connections that never authenticate hold their slots for seconds only', async () => {
+  const startup = Buffer.from('\0\0\0\0\0\x03\0\0user\0heavy\0database\0postgres\0\0', 'latin1')
+  startup.writeInt32BE(startup.length)
+  const sockets = Array.from({ length: 50 }, () => createConnection(postgres.port, '127.0.0.1'))
+  try {
+    let asked = 0
+    let closed = 0
+    for (const socket of sockets) {
+      socket.on('error', () => {}).on('close', () => closed++)
+      socket.once('data', () => asked++).write(startup)
+    }
+    // Postgres has asked each for a password.
+    await expect.poll(() => asked, { timeout: 60_000 }).toBe(sockets.length)
+    // The default of Postgres is a minute.
+    await expect.poll(() => closed, { timeout: 45_000 }).toBe(sockets.length)
+  } finally {
+    for (const socket of sockets) socket.destroy()
   }
 })
 
