@@ -20,8 +20,8 @@ export const durationText = (ms: number): string =>
 const minTemporaryBytes = 64 * 2 ** 20
 
 /**
- * Returns the limit of a connection's temporary files (for sorts and hashes), in Postgres' notation. All connections of the
- * version together may write twice the storage of its database, and each at least 64 MiB. Only a superuser may change this
+ * Returns the limit of a connection's temporary files (for sorts and hashes), in Postgres' notation. This number of connections
+ * together may write twice the storage of the database, and each at least 64 MiB. Only a superuser may change this
  * setting, so the tenant cannot.
  */
 export const temporaryFileLimit = (totalBytes: number, connections: number): string =>

@@ -121,6 +121,31 @@ test('settings of the manifest apply to new connections, and are reset when the 
   await expect(sync(id, planWith({ config: { statement_timeout: '30d' } }))).rejects.toThrow('longer than Postgres')
 })
 
+test('the temporary files of the owner and of the reader are limited, even of databases that an earlier release created', async () => {
+  const id = await newSquid()
+  const limitsOf = async () => {
+    const connections = [await ownerConnection(t.app, id), await readerConnection(t.app, id)]
+    return await Promise.all(connections.map(async (to) => (await query(to, 'show temp_file_limit'))[0]))
+  }
+  await sync(id, planWith({ external_access: { max_connections: 40 } }, { addons: { postgres: { storage: '1G' } } }))
+  const limits = await limitsOf()
+  expect(limits[0]?.['temp_file_limit']).toMatch(/^\d+(kB|MB)$/)
+  expect(limits[1]).toEqual({ temp_file_limit: '64MB' })
+  const reader = await readerConnection(t.app, id)
+  await expect(query(reader, 'set temp_file_limit = -1')).rejects.toThrow('permission denied')
+  await query(reader, 'alter role current_user reset all')
+  expect(await limitsOf()).toEqual(limits)
+  const sort = `select count(*) from (select repeat(md5(g::text), 30) from generate_series(1, 200000) g order by 1 offset 0) sorted`
+  await expect(query(reader, sort)).rejects.toThrow('temporary file size exceeds')
+  for (const role of [(await ownerConnection(t.app, id))?.user, reader?.user])
+    await cluster(`alter role ${role} reset all`)
+  expect(await limitsOf()).toEqual([{ temp_file_limit: '-1' }, { temp_file_limit: '-1' }])
+  await createMissingDatabases(t.app)
+  expect(await limitsOf()).toEqual(limits)
+  // Its connections reduce those of other versions.
+  await dropDatabase(t.app, id)
+})
+
 test('external access depends on the manifest, and playgrounds have none', async () => {
   const id = await newSquid()
   const limit = async () =>
@@ -241,6 +266,8 @@ test('after a restore, missing databases are created with their old passwords, a
   expect(await createMissingDatabases(t.app)).toEqual([])
   await query(owner, 'create table a (n int)')
   expect(await query(await readerConnection(t.app, missing), 'select n from a')).toEqual([])
+  for (const to of [owner, await readerConnection(t.app, missing)])
+    expect(await query(to, 'show temp_file_limit')).not.toEqual([{ temp_file_limit: '-1' }])
   expect(await query(await ownerConnection(t.app, existing), 'select n from kept')).toEqual([])
 
   // Simulates a restore of the control plane from an older backup, after which a new version gets an id that was used before.

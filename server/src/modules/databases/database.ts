@@ -3,7 +3,7 @@ import { minutes } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
 import { onEveryHost, onRespondingHosts, type DatabaseHost } from '../../db/database-hosts.ts'
 import { limitConnectionsOf } from './connections.ts'
-import { databaseSettings, temporaryFileLimit } from './database-config.ts'
+import { databaseSettings } from './database-config.ts'
 import {
   revokePublicConnect,
   dropDatabaseAndRoles,
@@ -30,6 +30,7 @@ import { eraseCopy } from './move/prepare-move.ts'
 import { chooseServer, readCandidates } from './placement.ts'
 import { newPassword, ownerPasswordOf, passwordContext, readerPasswordOf } from './passwords.ts'
 import { connectionRange } from './resources.ts'
+import { limitTemporaryFiles } from './temporary-files-store.ts'
 
 /** The maximum number of external connections if the manifest does not set one. The documentation recommends fewer than 10. */
 const defaultExternalConnections = 10
@@ -95,12 +96,10 @@ export async function syncDatabase(app: App, desired: DesiredDatabase): Promise<
     connectionLimit: maxExternalConnections,
   })
   await ensureOwnedDatabase(cluster, row.database, row.role, row.readRole)
-  const temporaryFiles = { temp_file_limit: temporaryFileLimit(row.totalBytes, row.maxConnections) }
-  const rejected = await setRoleSettings(cluster, row.role, { ...settings, ...temporaryFiles })
+  const rejected = await setRoleSettings(cluster, row.role, settings)
+  await limitTemporaryFiles(cluster, row)
   await limitConnectionsOf(app, host)
-  // Manifests cannot request a limit of temporary files, so the tenant gets no warning about it.
-  const reportedKeys = rejected.filter((key) => !(key in temporaryFiles))
-  return [...warnings, ...reportedKeys.map((key) => `${key} cannot be set in this installation's Postgres.`)]
+  return [...warnings, ...rejected.map((key) => `${key} cannot be set in this installation's Postgres.`)]
 }
 
 /**

@@ -14,6 +14,7 @@ import { restrictShoalDatabases } from './database.ts'
 import { logins } from './logins.ts'
 import { ownerWhileFull } from './measuring/writers-store.ts'
 import { ownerPasswordOf, readerPasswordOf } from './passwords.ts'
+import { limitTemporaryFiles, withoutTemporaryFileLimit } from './temporary-files-store.ts'
 
 /**
  * Makes the Postgres servers of squids match the rows, for example after a restore: creates missing databases, roles and logins,
@@ -45,7 +46,8 @@ export async function reconcileDatabases(app: App, reconciled: Set<string>): Pro
 /**
  * Creates databases and roles that are recorded in a row but do not exist, for example after the squids' Postgres was restored
  * from an older backup than the control plane. Such a database is empty, so its version must be deployed again.
- * `dropOrphanedDatabases` drops databases without a row. Returns the ids of the versions.
+ * `dropOrphanedDatabases` drops databases without a row. Also limits the temporary files of roles that have no such limit yet. Returns
+ * the ids of the versions.
  */
 export async function createMissingDatabases(app: App): Promise<number[]> {
   return (await onEveryHost(app.databaseHosts, (host) => createMissingOn(app, host))).flat()
@@ -54,9 +56,8 @@ export async function createMissingDatabases(app: App): Promise<number[]> {
 async function createMissingOn(app: App, host: DatabaseHost): Promise<number[]> {
   const { name: server, cluster } = host
   const existing = new Set(await namesWithPrefix(cluster, `${await installationPrefix(app.db)}_`))
-  const missing = (await selectAllDatabases(app.db, server)).filter(({ database, readRole }) =>
-    [database, readRole].some((name) => !existing.has(name)),
-  )
+  const rows = await selectAllDatabases(app.db, server)
+  const missing = rows.filter(({ database, readRole }) => [database, readRole].some((name) => !existing.has(name)))
   for (const row of missing) {
     const { database, role, readRole } = row
     const owner = { password: ownerPasswordOf(app.sealer, row), canLogin: true }
@@ -69,6 +70,7 @@ async function createMissingOn(app: App, host: DatabaseHost): Promise<number[]> 
     const isFull = existing.has(database) && existing.has(ownerWhileFull(role))
     await ensureOwnedDatabase(cluster, database, isFull ? ownerWhileFull(role) : role, readRole)
   }
+  for (const row of await withoutTemporaryFileLimit(cluster, rows)) await limitTemporaryFiles(cluster, row)
   const ids = missing.map(({ squidId }) => squidId)
   if (ids.length === 0) return ids
   await limitConnectionsOf(app, host)

@@ -144,7 +144,11 @@ test('while the source is copied, programs read it, and their writes wait until 
   await moving.release()
   await written
   expect((await source.query('select * from blocks')).rowCount).toBe(2)
-  expect((await (await onCopy()).query('select * from blocks')).rowCount).toBe(1)
+  const copied = await onCopy()
+  expect((await copied.query('select * from blocks')).rowCount).toBe(1)
+  const { rows } = await copied.query(`select rolname from pg_roles where rolconfig::text like '%temp_file_limit=%'`)
+  const moved = await selectSquidDatabase(t.app.db, id)
+  expect(rows).toEqual(expect.arrayContaining([{ rolname: moved?.role }, { rolname: moved?.readRole }]))
 })
 
 test('if the session that locks the source is ended, the server is not switched', async () => {

@@ -15,6 +15,7 @@ import {
 } from '../database-store.ts'
 import { ownerWhileFull, rolesOn } from '../measuring/writers-store.ts'
 import { ownerPasswordOf, readerPasswordOf } from '../passwords.ts'
+import { limitTemporaryFiles } from '../temporary-files-store.ts'
 import { connectAsOwner, joinNames, type DatabaseLocation } from './copy-database.ts'
 import { isSameServer } from './copy-store.ts'
 import { readRoleSettings } from './move-store.ts'
@@ -109,6 +110,7 @@ export async function createTarget(app: MoveApp, row: SquidDatabaseRow, server: 
     connectionLimit: row.maxExternalConnections,
   })
   await setRoleSettings(cluster, row.role, settings)
+  await limitTemporaryFiles(cluster, row)
   await ensureOwnedDatabase(cluster, row.database, row.role, row.readRole)
 }
 
