@@ -1,6 +1,8 @@
 import { isForOperators, permissions, reasonDenied, type Endpoint, type Permission } from '@shoal/contract'
 import type { FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
+import { withRequestTimeouts } from '../db/query-timeouts.ts'
+import { isUnavailable } from '../db/unavailable.ts'
 import { notFound, refuse, Refusal, unauthorized } from '../errors.ts'
 import { authenticate, limitCalls, operatorAuth, tokenRights } from '../modules/auth/index.ts'
 import type { Actor, OrgScope } from '../modules/call.ts'
@@ -52,6 +54,18 @@ export async function admit(
  */
 export const readmit: typeof admit = (app, name, endpoint, request) =>
   admit(app, name, { ...endpoint, rateLimit: null }, request)
+
+/** Whether `readmit` admits the caller. True while the database does not respond, so that an outage ends no stream. */
+export async function isStillAdmitted(...args: Parameters<typeof admit>): Promise<boolean> {
+  try {
+    await withRequestTimeouts(() => readmit(...args))
+    return true
+  } catch (error) {
+    if (error instanceof Refusal) return false
+    if (isUnavailable(error)) return true
+    throw error
+  }
+}
 
 /** Returns the organization that the operator reads as support; null if it has another code, or if the caller reads none. @throws Refusal 405 for endpoints that support may not call */
 async function findSupport(app: App, name: string, code: string, { support }: Actor): Promise<OrgScope | null> {

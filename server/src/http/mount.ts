@@ -8,7 +8,7 @@ import { isUnavailable } from '../db/unavailable.ts'
 import { Refusal } from '../errors.ts'
 import { recordAudit } from '../modules/audit/index.ts'
 import type { Actor, AuditEntry, FileResponse, OrgScope, Request } from '../modules/call.ts'
-import { admit, readmit } from './admit.ts'
+import { admit, isStillAdmitted, readmit } from './admit.ts'
 import { streamLines } from './lines.ts'
 import { requestOf } from './request.ts'
 import { sendJson } from './send-json.ts'
@@ -104,7 +104,10 @@ async function respond(
   })
   for (const work of followUps) work()
   if (endpoint.kind === 'file') return sendFile(reply, result as FileResponse)
-  if (endpoint.kind === 'lines') return sendLines(app, reply, endpoint, result as AsyncIterable<unknown[]>)
+  if (endpoint.kind === 'lines') {
+    const isAdmitted = () => isStillAdmitted(app, name, endpoint, request)
+    return sendLines(app, reply, { endpoint, isAdmitted }, result as AsyncIterable<unknown[]>)
+  }
   return sendJson(endpoint, request, reply, result)
 }
 
@@ -186,8 +189,14 @@ function sendFile(reply: FastifyReply, file: FileResponse) {
     .send(file.body)
 }
 
-function sendLines(app: App, reply: FastifyReply, endpoint: Endpoint, batches: AsyncIterable<unknown[]>) {
-  const lines = streamLines(batches, (item) => endpoint.payload.parse(item), app.draining)
+function sendLines(
+  app: App,
+  reply: FastifyReply,
+  { endpoint, isAdmitted }: { endpoint: Endpoint; isAdmitted: () => Promise<boolean> },
+  batches: AsyncIterable<unknown[]>,
+) {
+  const caller = { clock: app.clock, isAdmitted }
+  const lines = streamLines(batches, (item) => endpoint.payload.parse(item), caller, app.draining)
   return reply.header('x-accel-buffering', 'no').type('application/x-ndjson').send(Readable.from(lines))
 }
 
