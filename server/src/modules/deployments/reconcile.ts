@@ -1,7 +1,6 @@
 import type { WorkloadId } from '@shoal/runtime'
 import type { App, WorkerApp } from '../../app.ts'
 import { minutes } from '../../clock.ts'
-import type { Db } from '../../db/database.ts'
 import { every } from '../../db/every.ts'
 import { measured } from '../../health/loops.ts'
 import { runAsLeader, type LeaderHandle, type Locks } from '../../db/leases.ts'
@@ -148,16 +147,16 @@ async function removeDeletedOrgs(app: App): Promise<void> {
       if (squid && !(await selectUnfinished(tx, id)))
         await enqueue(tx, now, squid, { type: 'DELETE', userId: null, requestKey: `org ${orgId} deleted` })
     })
-  for (const orgId of await listRemovableOrgs(app.db)) await removeOrg(app.db, orgId)
+  for (const orgId of await listRemovableOrgs(app.db)) await removeOrg(app, orgId)
 }
 
 /** Deletes the row of a deleted organization once it has no versions left and billing has settled it. */
-export async function removeOrg(db: Db, orgId: number): Promise<void> {
+export async function removeOrg({ db, clock }: Pick<App, 'db' | 'clock'>, orgId: number): Promise<void> {
   await db.transaction(async (tx) => {
     const org = await lockOrg(tx, orgId)
     if (!org?.deletedAt || !org.settledAt) return
     if ((await countSquids(tx, orgId)) > 0 || (await hasUnfinishedDeployment(tx, orgId))) return
-    await deleteOrg(tx, orgId)
+    await deleteOrg(tx, orgId, clock.now())
   })
 }
 

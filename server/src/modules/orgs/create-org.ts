@@ -4,6 +4,7 @@ import type { App } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
 import { invalidField } from '../../errors.ts'
 import { isReservedCode } from '../../reserved-codes.ts'
+import { releaseFormerCode, reservedUntil } from './former-codes-store.ts'
 import { addRole } from './role-store.ts'
 import { addOrg, isBeingDeleted, type OrgRow } from './store.ts'
 
@@ -12,7 +13,8 @@ export type CreatedOrg = OrgRow & { adminRoleId: number }
 
 /**
  * Creates an organization with its first administrator. Its status is `DRAFT`: it cannot deploy until a user adds a card.
- * @throws Refusal 400 on the field `code` when the code is taken or reserved
+ * @throws Refusal 400 on the field `code` when the code is taken or reserved, or belonged to an organization that other users
+ * administered, until 90 days after its deletion
  */
 export async function createOrg(app: App, input: NewOrg & { isEmailConfirmed?: boolean }): Promise<CreatedOrg> {
   if (isReservedCode(input.code)) throw codeTaken()
@@ -26,6 +28,10 @@ export async function createOrg(app: App, input: NewOrg & { isEmailConfirmed?: b
       createdAt: now,
     })
     if (!org) throw (await isBeingDeleted(tx, input.code)) ? codeBeingDeleted() : codeTaken()
+    // After the insert, which waits for a concurrent deletion of the organization that had the code.
+    const until = await reservedUntil(tx, input.code, input.adminId, now)
+    if (until) throw codeReserved(until)
+    await releaseFormerCode(tx, input.code)
     const admin = await addAdmin(tx, org.id, input.adminId, now)
     return { ...org, adminRoleId: admin.id }
   })
@@ -57,7 +63,13 @@ function playgroundCode(): string {
 const codeBeingDeleted = () =>
   invalidField(
     'code',
-    'An organization with this code is being deleted. The code becomes available once its squids are removed and its last invoice is settled.',
+    'An organization with this code is being deleted. Its administrators can use the code again once its squids are removed and its last invoice is settled.',
+  )
+
+const codeReserved = (until: Date) =>
+  invalidField(
+    'code',
+    `An organization with this code was deleted. Until ${until.toISOString().slice(0, 10)}, only its former administrators can use the code. Please choose another one.`,
   )
 
 const codeTaken = () => invalidField('code', 'This code is already taken. Please choose another one.')

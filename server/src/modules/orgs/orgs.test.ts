@@ -164,7 +164,7 @@ test('a deleted organization is invisible immediately, but its code stays taken 
   await expect(t.as(admin).orgs.create({ body: { code, name: 'Again', email: admin.email } })).rejects.toMatchObject(
     fieldError(
       'code',
-      'An organization with this code is being deleted. The code becomes available once its squids are removed and its last invoice is settled.',
+      'An organization with this code is being deleted. Its administrators can use the code again once its squids are removed and its last invoice is settled.',
     ),
   )
 })

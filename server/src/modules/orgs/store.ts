@@ -3,6 +3,7 @@ import { firstDayOfMonth } from '../../clock.ts'
 import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import type { Actor, OrgScope } from '../call.ts'
+import { reserveFormerCode } from './former-codes-store.ts'
 import { orgs, quotaUsage, roles } from './tables.ts'
 
 export type OrgRow = typeof orgs.$inferSelect
@@ -104,8 +105,12 @@ export async function lockOrg(tx: Db, id: number): Promise<OrgRow | null> {
   return org ?? null
 }
 
-/** Deletes the row of an organization, with everything that refers to it. The caller must have locked it and deleted its versions. */
-export async function deleteOrg(tx: Db, id: number): Promise<void> {
+/**
+ * Deletes the row of an organization, with everything that refers to it, and reserves its code. The caller must have locked it and deleted
+ * its versions.
+ */
+export async function deleteOrg(tx: Db, id: number, now: Date): Promise<void> {
+  await reserveFormerCode(tx, id, now)
   await tx.delete(orgs).where(eq(orgs.id, id))
 }
 

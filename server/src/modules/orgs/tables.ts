@@ -65,6 +65,18 @@ export const orgs = pgTable(
   ],
 )
 
+/** Codes of deleted organizations. They stay reserved, so that no stranger receives the requests of old clients. */
+export const formerCodes = pgTable(
+  'former_codes',
+  {
+    code: text().primaryKey(),
+    /** The users who administered the organization and may use its code again. */
+    adminIds: jsonb().$type<number[]>().notNull(),
+    until: time().notNull(),
+  },
+  (t) => [index('former_codes_until').on(t.until)],
+)
+
 /** Roles of members, which have a `userId`, and of open invitations, which have an `email`. */
 export const roles = pgTable(
   'roles',

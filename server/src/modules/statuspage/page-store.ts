@@ -1,4 +1,4 @@
-// Reads tables of other modules: orgs. Whether a page is public depends on its organization.
+// Reads tables of other modules: orgs, former_codes. Whether a page is public depends on its organization; codes are not available as slugs.
 
 import type { StatusPageTag } from '@shoal/contract'
 import { and, asc, count, eq, gt, isNull, lt, ne, notInArray, sql } from '../../db/sql.ts'
@@ -45,7 +45,7 @@ export async function lockSlugs(tx: Db): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtext('shoal_status_slugs'))`)
 }
 
-/** Whether an organization may use a slug: no other page has it or had it recently, and it is not the code of another organization. */
+/** Whether an organization may use a slug: no other page has it or had it recently, and it is not the code of another organization, even of one that was deleted recently. */
 export async function isSlugFree(db: Db, orgId: number, slug: string, now: Date): Promise<boolean> {
   const pages = await db
     .select({ orgId: statusPages.orgId })
@@ -61,11 +61,12 @@ export async function isSlugFree(db: Db, orgId: number, slug: string, now: Date)
         sql`${statusReservedSlugs.orgId} is distinct from ${orgId}`,
       ),
     )
+  const former = await db.execute(sql`select from former_codes where code = ${slug} and until > ${now}`)
   const codes = await db
     .select({ id: orgs.id })
     .from(orgs)
     .where(and(eq(orgs.code, slug), ne(orgs.id, orgId)))
-  return pages.length + reserved.length + codes.length === 0
+  return pages.length + reserved.length + former.rows.length + codes.length === 0
 }
 
 /** Returns how many previous slugs are reserved for the organization at `now`. */
