@@ -47,21 +47,23 @@ export default function Menu({
         offset={4}
         className={cx(popoverClass, 'min-w-48')}
       >
-        {header}
-        <AriaMenu aria-label={label} autoFocus="first" onClose={() => onOpenChange(false)} className="outline-none">
-          {groups.map((group, index) => (
-            <MenuSection
-              key={group.title ?? index}
-              aria-label={group.title ?? label}
-              className={cx(index > 0 && 'mt-1 border-t border-line pt-1')}
-            >
-              {group.title && <Header className="px-2 pt-1 pb-0.5 text-xs text-ink-3">{group.title}</Header>}
-              {group.actions.map((action) => (
-                <Item key={action.id ?? action.label} action={action} />
-              ))}
-            </MenuSection>
-          ))}
-        </AriaMenu>
+        <div role="dialog" aria-label={label}>
+          {header}
+          <AriaMenu aria-label={label} autoFocus="first" onClose={() => onOpenChange(false)} className="outline-none">
+            {groups.map((group, index) => (
+              <MenuSection
+                key={group.title ?? index}
+                aria-label={group.title ?? label}
+                className={cx(index > 0 && 'mt-1 border-t border-line pt-1')}
+              >
+                {group.title && <Header className="px-2 pt-1 pb-0.5 text-xs text-ink-3">{group.title}</Header>}
+                {group.actions.map((action) => (
+                  <Item key={action.id ?? action.label} action={action} />
+                ))}
+              </MenuSection>
+            ))}
+          </AriaMenu>
+        </div>
       </Popover>
     </>
   )
