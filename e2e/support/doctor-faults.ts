@@ -106,12 +106,12 @@ export const faults: Fault[] = [
     restore: 'systemctl stop other; systemctl start shoal',
   },
   {
-    name: 'the server ends when it starts, while systemd has its ports open',
+    name: 'the server hangs when it starts, while systemd has its ports open',
     checks: ['server', 'ports'],
     consequences: ['certificates'],
     commands:
-      () => `mkdir -p ${dropIns}; printf '[Service]\\nExecStart=\\nExecStart=/bin/false\\n' > ${dropIns}/false.conf
-      systemctl daemon-reload; systemctl restart shoal || true`,
+      () => `mkdir -p ${dropIns}; printf '[Service]\\nExecStart=\\nExecStart=/bin/sleep infinity\\n' > ${dropIns}/hang.conf
+      systemctl daemon-reload; systemctl restart shoal`,
     restore: `rm -r ${dropIns}; systemctl daemon-reload; systemctl restart shoal`,
   },
   {

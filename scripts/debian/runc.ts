@@ -1,5 +1,5 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { parse } from 'yaml'
@@ -38,7 +38,8 @@ export function missingForRunc(): string | null {
 /** Makes a container of the image that deploy/Containerfile describes, with the privileges and limits of deploy/compose.yaml. `context`: the folder with the release in `dist/`. */
 export function createRuncContainer(context: string): RuncContainer {
   const runc = findRunc() ?? 'runc'
-  const folder = mkdtempSync(join(cacheDir, 'runc-'))
+  // runc refuses a path with symbolic links.
+  const folder = realpathSync(mkdtempSync(join(cacheDir, 'runc-')))
   const files = join(folder, 'rootfs')
   execFileSync('cp', ['-a', ensureFiles(), files])
   cpSync('/etc/resolv.conf', join(files, 'etc/resolv.conf'), { dereference: true })

@@ -125,7 +125,13 @@ export const serverCheck: Check = {
   run: async (examined) => {
     const { servers } = examined
     if (servers.length === 0)
-      return [warning('server', 'no server runs', 'Start it: systemctl start shoal, npm start or npm run serve.')]
+      return [
+        warning(
+          'server',
+          'no server runs',
+          'Start it: systemctl start shoal, npm start or npm run serve. If it ends again, read its log: journalctl -u shoal',
+        ),
+      ]
     const results = await Promise.all(portsOf(examined).map(checkReady))
     const names = servers.map(describeHolder).join(', ')
     return results.some((result) => result !== null)
