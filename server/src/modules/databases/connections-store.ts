@@ -1,9 +1,11 @@
 // Reads tables of other modules: squids. Hibernated versions need fewer connections.
 
+import { mapConcurrently } from '@shoal/runtime'
 import { escapeIdentifier } from 'pg'
 import { eq, sql } from '../../db/sql.ts'
 import type { Database, Db } from '../../db/database.ts'
 import { squids } from '../versions/index.ts'
+import { isLocked, runUnblocked } from './blockers-store.ts'
 import { selectOpenLogins } from './logins-store.ts'
 import type { SquidDatabaseRow } from './database-store.ts'
 import { squidDatabases } from './tables.ts'
@@ -66,22 +68,55 @@ export async function lockConnectionLimits(db: Db): Promise<void> {
  * because Postgres does not end open connections when a limit is lowered. Skips roles that do not exist.
  */
 export async function setConnectionLimits(cluster: Database, limits: Map<string, number>): Promise<void> {
-  const { rows } = await cluster.pool.query<{ role: string; limit: number }>(
-    'select rolname as role, rolconnlimit as limit from pg_roles where rolname = any($1::text[])',
-    [[...limits.keys()]],
-  )
-  const changed = rows.filter(({ role, limit }) => limits.get(role) !== limit)
+  const changed = (await readLimits(cluster, limits)).filter(({ role, limit }) => limits.get(role) !== limit)
   if (changed.length === 0) return
-  // Sends all changes in one round trip, since the limits of all versions change together.
-  const statements = changed.map(
-    ({ role }) => `alter role ${escapeIdentifier(role)} connection limit ${limits.get(role) ?? 0}`,
-  )
-  await cluster.pool.query(statements.join(';'))
+  await alterUnlocked(cluster, changed, limits)
+  const remaining = (await readLimits(cluster, limits)).filter(({ role, limit }) => limits.get(role) !== limit)
+  await mapConcurrently(remaining, maxConcurrent, async ({ role }) => {
+    try {
+      await runUnblocked(cluster, alterStatement(role, limits))
+    } catch (error) {
+      // The role keeps its limit until the next round, so that its tenant does not delay the deployments of others.
+      if (!isLocked(error)) throw error
+    }
+  })
   await cluster.pool.query(
     `select pg_terminate_backend(pid) from (
        select pid, usename, row_number() over (partition by usename order by state = 'idle', backend_start) as position
        from pg_stat_activity where usename = any($1::text[]) and backend_type = 'client backend') open
      join unnest($1::text[], $2::int[]) as allowed (role, number) on role = usename where position > number`,
     [changed.map(({ role }) => role), changed.map(({ role }) => limits.get(role) ?? 0)],
+  )
+}
+
+type RoleLimit = { role: string; limit: number }
+
+async function readLimits(cluster: Database, limits: Map<string, number>): Promise<RoleLimit[]> {
+  const { rows } = await cluster.pool.query<RoleLimit>(
+    'select rolname as role, rolconnlimit as limit from pg_roles where rolname = any($1::text[])',
+    [[...limits.keys()]],
+  )
+  return rows
+}
+
+const alterStatement = (role: string, limits: Map<string, number>): string =>
+  `alter role ${escapeIdentifier(role)} connection limit ${limits.get(role) ?? 0}`
+
+/** The time that roles which tenants have locked add to a change of all limits, for each of them. */
+const skipLockedAfter = '20ms'
+const maxConcurrent = 4
+
+/**
+ * Sends all changes in one round trip, since the limits of all versions change together. Skips roles whose limit cannot be set,
+ * because a tenant may have locked its role.
+ */
+async function alterUnlocked(cluster: Database, changed: RoleLimit[], limits: Map<string, number>): Promise<void> {
+  const attempts = changed.map(
+    ({ role }) => `begin ${alterStatement(role, limits)}; exception when others then null; end;`,
+  )
+  const tag = '$shoal$'
+  // Both statements are one transaction, because they are one message.
+  await cluster.pool.query(
+    `set local lock_timeout = '${skipLockedAfter}'; do ${tag} begin ${attempts.join(' ')} end ${tag}`,
   )
 }

@@ -3,6 +3,7 @@ import { DatabaseError, escapeIdentifier, escapeLiteral } from 'pg'
 import { eq, sql } from '../../db/sql.ts'
 import type { Database, Db } from '../../db/database.ts'
 import { installation, squidDatabases } from './tables.ts'
+import { runUnblocked } from './blockers-store.ts'
 import { postgresMajor, revokePrivilegesElsewhere, withClient } from './tenant-client-store.ts'
 
 /** The row of a version's database. */
@@ -118,13 +119,13 @@ type Role = {
 export async function ensureRole(cluster: Database, role: Role): Promise<void> {
   const attributes = `${role.canLogin ? 'login' : 'nologin'} password ${literal(role.password)}`
   const limit = `connection limit ${role.connectionLimit}`
-  await ignoreError(duplicateObject, cluster.pool.query(`create role ${ident(role.name)} ${attributes} ${limit}`))
-  await cluster.pool.query(`alter role ${ident(role.name)} ${attributes}`)
+  await ignoreError(duplicateObject, runUnblocked(cluster, `create role ${ident(role.name)} ${attributes} ${limit}`))
+  await runUnblocked(cluster, `alter role ${ident(role.name)} ${attributes}`)
   const { rows } = await cluster.pool.query<{ super: boolean }>(
     'select rolsuper as super from pg_roles where rolname = current_user',
   )
   // Only a member of a role, or a superuser, may create databases for the role and grant privileges on its behalf.
-  if (!rows[0]?.super) await cluster.pool.query(`grant ${ident(role.name)} to current_user`)
+  if (!rows[0]?.super) await runUnblocked(cluster, `grant ${ident(role.name)} to current_user`)
 }
 
 /** Creates the database if it is missing. Only its owner and `readRole` may connect. */
@@ -140,8 +141,8 @@ export async function ensureOwnedDatabase(
       duplicateDatabase,
       cluster.pool.query(`create database ${ident(name)} owner ${ident(owner)} template template0 encoding 'UTF8'`),
     )
-  await cluster.pool.query(`revoke all on database ${ident(name)} from public`)
-  await cluster.pool.query(`grant connect on database ${ident(name)} to ${ident(readRole)}`)
+  await runUnblocked(cluster, `revoke all on database ${ident(name)} from public`)
+  await runUnblocked(cluster, `grant connect on database ${ident(name)} to ${ident(readRole)}`)
   await withClient(cluster, name, async (client) => {
     await client.query(`create schema if not exists public`)
     // Before Postgres 15 the schema belongs to the superuser, and every role may create objects in it.
@@ -161,11 +162,11 @@ export async function setRoleSettings(
   role: string,
   settings: Record<string, string>,
 ): Promise<string[]> {
-  await cluster.pool.query(`alter role ${ident(role)} reset all`)
+  await runUnblocked(cluster, `alter role ${ident(role)} reset all`)
   const rejected: string[] = []
   for (const [key, value] of Object.entries(settings))
     try {
-      await cluster.pool.query(`alter role ${ident(role)} set ${ident(key)} = ${literal(value)}`)
+      await runUnblocked(cluster, `alter role ${ident(role)} set ${ident(key)} = ${literal(value)}`)
     } catch (error) {
       // Some settings require a superuser; the version works without them.
       if (!needsSuperuser(error)) throw error
@@ -180,11 +181,11 @@ export async function dropDatabaseAndRoles(cluster: Database, name: string, role
   // altered, because Postgres ends the connection that alters a database whose drop was interrupted.
   const { rowCount } = await cluster.pool.query('select from pg_database where datname = $1 and datistemplate', [name])
   if (rowCount)
-    await ignoreError(unknownDatabase, cluster.pool.query(`alter database ${ident(name)} is_template false`))
-  await cluster.pool.query(`drop database if exists ${ident(name)} with (force)`)
+    await ignoreError(unknownDatabase, runUnblocked(cluster, `alter database ${ident(name)} is_template false`))
+  await runUnblocked(cluster, `drop database if exists ${ident(name)} with (force)`)
   for (const role of roles) {
     await revokePrivilegesElsewhere(cluster, role, name)
-    await cluster.pool.query(`drop role if exists ${ident(role)}`)
+    await runUnblocked(cluster, `drop role if exists ${ident(role)}`)
   }
 }
 

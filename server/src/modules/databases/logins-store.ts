@@ -7,6 +7,7 @@ import { ensureRole, needsSuperuser, setRoleSettings } from './database-store.ts
 import { readRoleSettings } from './move/move-store.ts'
 import { squidLogins } from './tables.ts'
 import { revokePrivilegesElsewhere, withClient } from './tenant-client-store.ts'
+import { runUnblocked } from './blockers-store.ts'
 
 const ident = escapeIdentifier
 const literal = escapeLiteral
@@ -83,12 +84,12 @@ export async function openLoginRole(
   if (existing?.canLogin) return existing.connections === 0
   // The role may log in only when it is complete. Without the setting `role`, it would own the objects that it creates.
   await ensureRole(cluster, { name: login, password, canLogin: false, connectionLimit: 0 })
-  await cluster.pool.query(`alter role ${ident(login)} noinherit`)
-  await cluster.pool.query(`grant ${ident(owner)} to ${ident(login)}`)
-  await cluster.pool.query(`grant connect on database ${ident(database)} to ${ident(login)}`)
+  await runUnblocked(cluster, `alter role ${ident(login)} noinherit`)
+  await runUnblocked(cluster, `grant ${ident(owner)} to ${ident(login)}`)
+  await runUnblocked(cluster, `grant connect on database ${ident(database)} to ${ident(login)}`)
   await setRoleSettings(cluster, login, await readRoleSettings(cluster, owner))
-  await cluster.pool.query(`alter role ${ident(login)} set role = ${literal(owner)}`)
-  await cluster.pool.query(`alter role ${ident(login)} login`)
+  await runUnblocked(cluster, `alter role ${ident(login)} set role = ${literal(owner)}`)
+  await runUnblocked(cluster, `alter role ${ident(login)} login`)
   return true
 }
 
@@ -123,12 +124,12 @@ export async function mayCreateLogins(cluster: Database): Promise<boolean> {
 export async function closeLoginRole(cluster: Database, login: string): Promise<void> {
   const { rowCount } = await cluster.pool.query('select from pg_roles where rolname = $1', [login])
   if (rowCount === 0) return
-  await cluster.pool.query(`alter role ${ident(login)} nologin`)
+  await runUnblocked(cluster, `alter role ${ident(login)} nologin`)
   const granted = await cluster.pool.query<{ name: string }>(
     `select roleid::regrole::text as name from pg_auth_members where member = $1::text::regrole`,
     [ident(login)],
   )
-  for (const { name } of granted.rows) await cluster.pool.query(`revoke ${name} from ${ident(login)}`)
+  for (const { name } of granted.rows) await runUnblocked(cluster, `revoke ${name} from ${ident(login)}`)
   await endSessions(cluster, login)
 }
 
@@ -140,7 +141,7 @@ export async function closeLoginRole(cluster: Database, login: string): Promise<
 export async function replacePassword(cluster: Database, role: string, password: string): Promise<void> {
   const { rowCount } = await cluster.pool.query('select from pg_roles where rolname = $1', [role])
   if (rowCount === 0) return
-  await cluster.pool.query(`alter role ${ident(role)} password ${literal(password)}`)
+  await runUnblocked(cluster, `alter role ${ident(role)} password ${literal(password)}`)
   await endSessions(cluster, role)
 }
 
@@ -172,5 +173,5 @@ export async function dropLoginRole(cluster: Database, database: string, login: 
       await client.query(`reassign owned by ${ident(login)} to ${ident(owner)}`)
       await client.query(`drop owned by ${ident(login)}`)
     })
-  await cluster.pool.query(`drop role if exists ${ident(login)}`)
+  await runUnblocked(cluster, `drop role if exists ${ident(login)}`)
 }

@@ -1,5 +1,6 @@
 import { Client, escapeIdentifier } from 'pg'
 import type { Database } from '../../db/database.ts'
+import { withoutBlockers } from './blockers-store.ts'
 
 /**
  * Settings of Shoal's connections to the databases of tenants. A tenant may create functions and operators in its database, and
@@ -64,11 +65,14 @@ export async function connectToTenant(
   return client
 }
 
-/** Runs `work` with a connection to the database `name`, as Shoal's role. */
+/**
+ * Runs `work` with a connection to the database `name`, as Shoal's role. Ends the sessions of tenants that hold a lock for which a
+ * statement waits.
+ */
 export async function withClient<T>(cluster: Database, name: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await connectToTenant(cluster, { database: name, applicationName: 'shoal' })
   try {
-    return await work(client)
+    return await withoutBlockers(cluster, client, () => work(client))
   } finally {
     await client.end()
   }

@@ -86,13 +86,18 @@ test('after a worker was interrupted while it took over the databases, the next 
   const [one, two] = [await deploy('v1'), await deploy('v2')]
   const { DB_USER } = await environment(two.id)
   const { pool } = t.app.databaseHosts.get('main').cluster
-  const query = async (text: string, values?: unknown[]) => {
-    if (text.startsWith(`alter role "${DB_USER}" password`)) throw new Error('connection lost')
-    return await pool.query(text, values)
+  const connect = async () => {
+    const client = await pool.connect()
+    const query = async (text: string) => {
+      if (text.startsWith(`alter role "${DB_USER}" password`)) throw new Error('connection lost')
+      return await client.query(text)
+    }
+    return { query, release: () => client.release() }
   }
+  const query = pool.query.bind(pool)
   const interrupted = {
     ...t.app,
-    databaseHosts: singleHost({ ...t.app.databaseHosts.get('main').cluster, pool: { query } as never }),
+    databaseHosts: singleHost({ ...t.app.databaseHosts.get('main').cluster, pool: { query, connect } as never }),
   }
   await releaseHost(t.app)
   await claimHost(t.app)

@@ -3,10 +3,12 @@
 import { escapeIdentifier } from 'pg'
 import { and, eq, isNull, ne, or } from '../../../db/sql.ts'
 import type { Database, Db } from '../../../db/database.ts'
-import type { SquidDatabaseRow } from '../database-store.ts'
+import { isUnavailable } from '../../../db/unavailable.ts'
+import { needsSuperuser, type SquidDatabaseRow } from '../database-store.ts'
 import { squidDatabases } from '../tables.ts'
 import { squids } from '../../versions/index.ts'
 import { ownerWhileFull } from './writers-store.ts'
+import { runUnblocked } from '../blockers-store.ts'
 
 /** The columns of a database that measuring it and limiting its size need. */
 export type MeasurableDatabase = Pick<
@@ -50,11 +52,47 @@ export type DatabaseMeasurement = {
   hasOldLimit: boolean
 }
 
-/** Measures the size of databases on disk, and reads whether they are restricted. */
-export async function measureDatabases(
+type Measured = Pick<MeasurableDatabase, 'database' | 'role'>
+
+/**
+ * Measures the size of databases on disk, and reads whether they are restricted. `onFailure` is called for each database that cannot
+ * be measured; without it, the error is thrown.
+ * @throws DatabaseUnavailable
+ */
+export async function measureDatabases<T extends Measured>(
   cluster: Database,
-  databases: Pick<MeasurableDatabase, 'database' | 'role'>[],
+  databases: T[],
+  onFailure?: (row: T, error: unknown) => void,
 ): Promise<DatabaseMeasurement[]> {
+  try {
+    return await measure(cluster, databases)
+  } catch (error) {
+    if (isUnavailable(error)) throw error
+  }
+  // A tenant that makes measuring its database fail must not prevent Shoal from measuring others.
+  const measurements: DatabaseMeasurement[] = []
+  for (const row of databases)
+    try {
+      measurements.push(...(await measureAgain(cluster, row)))
+    } catch (error) {
+      if (!onFailure || isUnavailable(error)) throw error
+      onFailure(row, error)
+    }
+  return measurements
+}
+
+/** Measures a database. If its tenant has revoked the privilege that Shoal's role needs, grants it again. */
+async function measureAgain(cluster: Database, row: Measured): Promise<DatabaseMeasurement[]> {
+  try {
+    return await measure(cluster, [row])
+  } catch (error) {
+    if (!needsSuperuser(error)) throw error
+    await runUnblocked(cluster, `grant connect on database ${escapeIdentifier(row.database)} to current_user`)
+    return await measure(cluster, [row])
+  }
+}
+
+async function measure(cluster: Database, databases: Measured[]): Promise<DatabaseMeasurement[]> {
   const { rows } = await cluster.pool.query<DatabaseMeasurement>(
     `select datname as database, pg_database_size(pg_database.oid) as "usedBytes",
        exists (select from pg_roles where rolname = full_owner) as "isFull", rolcanlogin as "canLogin",
@@ -72,5 +110,5 @@ export async function measureDatabases(
 
 /** Removes the read-only setting with which an earlier release of Shoal restricted full databases. */
 export async function removeOldLimit(cluster: Database, role: string): Promise<void> {
-  await cluster.pool.query(`alter role ${escapeIdentifier(role)} reset default_transaction_read_only`)
+  await runUnblocked(cluster, `alter role ${escapeIdentifier(role)} reset default_transaction_read_only`)
 }

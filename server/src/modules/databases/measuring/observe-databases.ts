@@ -25,10 +25,25 @@ export async function observeDatabases(app: App): Promise<void> {
   await onEveryHost(app.databaseHosts, (host) => observeHost(app, host))
 }
 
-async function observeHost(app: App, { name, cluster }: DatabaseHost): Promise<void> {
+/** The versions of each server whose databases could not be measured, so that each failure is logged only once. */
+const failed = new WeakMap<DatabaseHost, Set<number>>()
+
+async function observeHost(app: App, host: DatabaseHost): Promise<void> {
+  const { name, cluster } = host
   const databases = await selectMeasurable(app.db, name)
   if (databases.length === 0) return
-  const measurements = new Map((await measureDatabases(cluster, databases)).map((m) => [m.database, m]))
+  const failedBefore = failed.get(host)
+  const failedNow = new Set<number>()
+  failed.set(host, failedNow)
+  const measured = await measureDatabases(cluster, databases, ({ squidId }, error) => {
+    failedNow.add(squidId)
+    if (!failedBefore?.has(squidId))
+      app.log.error(
+        { err: error, squidId },
+        'the size of a database could not be measured, so its limit does not apply',
+      )
+  })
+  const measurements = new Map(measured.map((m) => [m.database, m]))
   for (const row of databases) {
     const measurement = measurements.get(row.database)
     if (!measurement) continue

@@ -4,6 +4,7 @@ import { enforcedSettings } from '../database-config.ts'
 import { namesWithPrefix, needsSuperuser } from '../database-store.ts'
 import { isLoginRole } from '../logins-store.ts'
 import { postgresMajor, revokePrivilegesElsewhere, withClient } from '../tenant-client-store.ts'
+import { runUnblocked } from '../blockers-store.ts'
 
 const ident = escapeIdentifier
 const literal = escapeLiteral
@@ -108,14 +109,14 @@ export async function restoreWriteAccess(
  */
 async function disableLogins(cluster: Database, database: string, role: string): Promise<void> {
   for (const name of [role, ...(await loginsOf(cluster.pool, role))])
-    await cluster.pool.query(`alter role ${ident(name)} nologin`)
+    await runUnblocked(cluster, `alter role ${ident(name)} nologin`)
   await endConnections(cluster, database)
 }
 
 /** Allows the role and its logins to log in again, if `revokeWriteAccess` was interrupted and the database now has space. */
 export async function allowLogin(cluster: Database, role: string): Promise<void> {
   for (const name of [role, ...(await loginsOf(cluster.pool, role))])
-    await cluster.pool.query(`alter role ${ident(name)} login`)
+    await runUnblocked(cluster, `alter role ${ident(name)} login`)
 }
 
 /** Returns the login roles that may act as the role. Closed logins may not. */
