@@ -173,7 +173,7 @@ export async function restartEmbeddedPostgres(
   })
 }
 
-/** Settings that limit what tenants can write to the disk outside their databases, and how long they can hold connections without a role. */
+/** Settings that limit what tenants can write to the disk outside their databases, how long they can hold connections without a role, and how fast they can use up what all share. */
 const tenantSettings = {
   // Connection limits of roles apply only after authentication. The default is a minute.
   authentication_timeout: '10s',
@@ -181,6 +181,8 @@ const tenantSettings = {
   log_min_messages: 'log',
   // 512 MB of notifications that no session has read yet; the default is 8 GB.
   max_notify_queue_pages: '65536',
+  // Large enough that the worker ends a session that takes all locks before the others have none left.
+  max_locks_per_transaction: '512',
 }
 
 async function startServer(

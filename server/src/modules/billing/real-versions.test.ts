@@ -20,6 +20,7 @@ beforeAll(async () => {
     apisMs: 1000,
     databasesMs: 1000,
     statementsMs: 1000,
+    locksMs: 1000,
     headsMs: 1000,
     sourcesMs: 1000,
   })

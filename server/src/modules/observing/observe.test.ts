@@ -14,6 +14,7 @@ const fastIntervals: ObservationIntervals = {
   apisMs: 20,
   databasesMs: 20,
   statementsMs: 20,
+  locksMs: 20,
   headsMs: 20,
   sourcesMs: 20,
 }

@@ -3,7 +3,13 @@ import { every } from '../../db/every.ts'
 import { measured } from '../../health/loops.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
 import { observeApis } from './probing/observe-apis.ts'
-import { createConnectionCheck, createStatementWatch, limitConnections, observeDatabases } from '../databases/index.ts'
+import {
+  createConnectionCheck,
+  createLockWatch,
+  createStatementWatch,
+  limitConnections,
+  observeDatabases,
+} from '../databases/index.ts'
 import { createContainerReader } from './containers/container-reader.ts'
 import { createKnownHeads } from './sources/known-heads.ts'
 import { observeProcessors } from './probing/observe-processors.ts'
@@ -19,6 +25,7 @@ export type ObservationIntervals = {
   apisMs: number
   databasesMs: number
   statementsMs: number
+  locksMs: number
   headsMs: number
   sourcesMs: number
 }
@@ -29,6 +36,8 @@ const defaultIntervals: ObservationIntervals = {
   apisMs: 5_000,
   databasesMs: 30_000,
   statementsMs: 5_000,
+  // Less than a session needs to fill the lock table of the embedded Postgres.
+  locksMs: 250,
   headsMs: 5_000,
   sourcesMs: 10_000,
 }
@@ -63,6 +72,7 @@ export function startObserving(app: WorkerApp, intervals: ObservationIntervals =
     const heads = createKnownHeads(app)
     const readContainers = createContainerReader(app, cache, heads.headOf)
     const checkConnections = createConnectionCheck(app)
+    const lockWatch = createLockWatch(app)
     const { processorsMs, apisMs } = intervals
     const apiRoundMs = Math.min(intervals.containersMs, apisMs)
     const apiTurns = createTurns({ ...turnLimits, roundMs: apiRoundMs, intervalMs: apisMs })
@@ -82,10 +92,11 @@ export function startObserving(app: WorkerApp, intervals: ObservationIntervals =
       repeat('connection limits', intervals.databasesMs, () => limitConnections(app)),
       repeat('connections', intervals.databasesMs, checkConnections),
       repeat('statements', intervals.statementsMs, createStatementWatch(app)),
+      repeat('locks', intervals.locksMs, lockWatch.round),
       repeat('heads', intervals.headsMs, heads.refresh),
       repeat('data sources', intervals.sourcesMs, createSourceObserver(app, cache, heads)),
     ])
-    await Promise.all([apiRounds.close(), processorRounds.close()])
+    await Promise.all([apiRounds.close(), processorRounds.close(), lockWatch.close()])
   })
   return { ...leader, observationAgeMs: () => (recordedMs === null ? null : performance.now() - recordedMs) }
 }

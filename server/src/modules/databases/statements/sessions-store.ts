@@ -1,5 +1,8 @@
+// Reads tables of other modules: squids. Limits of organizations apply to all their versions.
+
 import { and, inArray, isNull } from '../../../db/sql.ts'
 import type { Database, Db } from '../../../db/database.ts'
+import { squids } from '../../versions/index.ts'
 import { squidDatabases } from '../tables.ts'
 
 /** A session of a tenant that has run one statement, or has been idle in a transaction, for at least a given time. */
@@ -75,3 +78,7 @@ export async function selectLimits(db: Db, squidIds: number[]): Promise<Recorded
     .from(squidDatabases)
     .where(and(inArray(squidId, squidIds), isNull(squidDatabases.movingTo)))
 }
+
+/** Returns the organizations of versions. */
+export const selectOrgIds = (db: Db, squidIds: number[]): Promise<{ id: number; orgId: number }[]> =>
+  db.select({ id: squids.id, orgId: squids.orgId }).from(squids).where(inArray(squids.id, squidIds))
