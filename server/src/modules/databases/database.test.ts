@@ -198,19 +198,30 @@ test('a sync that was interrupted after any statement can be repeated', async ()
   for (let maxStatements = 1; ; maxStatements++) {
     const id = await newSquid()
     let statements = 0
+    const countStatement = () => {
+      if (++statements > maxStatements) throw new Error('killed')
+    }
+    const connect = async () => {
+      const client = await pool.connect()
+      const query = async (text: string) => {
+        if (!text.includes('lock_timeout')) countStatement()
+        return await client.query(text)
+      }
+      return { query, release: () => client.release() }
+    }
     const failingApp = {
       ...t.app,
       databaseHosts: singleHost({
         ...t.app.databaseHosts.get('main').cluster,
         pool: new Proxy(pool, {
-          get: (target, key) =>
-            key === 'query'
-              ? (...args: unknown[]) => {
-                  if (++statements > maxStatements) throw new Error('killed')
-                  // oxlint-disable-next-line typescript/unbound-method -- applied to its target
-                  return Reflect.apply(target.query, target, args)
-                }
-              : Reflect.get(target, key, target),
+          get: (target, key) => {
+            if (key === 'connect') return connect
+            if (key !== 'query') return Reflect.get(target, key, target)
+            return async (text: string, values?: unknown[]) => {
+              countStatement()
+              return await target.query(text, values)
+            }
+          },
         }),
       }),
     }
