@@ -4,7 +4,7 @@ import { unavailableReason } from './gateway-errors.ts'
 import type { Route } from './routes-store.ts'
 import type { RoutingTable } from './routing-table.ts'
 import { canConnect, type SquidPrograms } from './squid-programs.ts'
-import { MemoryBudget } from './memory-budget.ts'
+import { MemoryBudget } from '../collections/memory-budget.ts'
 
 /** Limits of the requests that wait for a version to respond. */
 export type HoldingLimits = {

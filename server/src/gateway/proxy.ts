@@ -11,7 +11,7 @@ import {
 import { requestHeaders, responseHeaders } from './headers.ts'
 import type { Route } from './routes-store.ts'
 import { canConnect, isAvoided, type SquidProgram } from './squid-programs.ts'
-import { untilDrained } from './write-response.ts'
+import { untilDrained } from '../ports/write-response.ts'
 
 /** A request to forward, and how to find a program for it. */
 export type ForwardOptions = {

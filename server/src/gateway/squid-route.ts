@@ -24,7 +24,7 @@ import type { Route } from './routes-store.ts'
 import type { RoutingTable } from './routing-table.ts'
 import { forwardUpgrade, rejectUpgrade } from './upgrade.ts'
 import { SquidPrograms, type SquidProgram } from './squid-programs.ts'
-import { maxStallMs } from './write-response.ts'
+import { maxStallMs } from '../ports/write-response.ts'
 
 type ResolvedTarget = { route: Route; target: Target }
 type Rejection = { error: GatewayError; route?: Route }

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addressBlock } from '../../address-block.ts'
 import { callerAddress } from '../headers.ts'
-import { MemoryBudget } from '../memory-budget.ts'
+import { MemoryBudget } from '../../collections/memory-budget.ts'
 import { versionOf } from '../rpc/http.ts'
 import { TokenBucket } from '../rpc/token-bucket.ts'
 

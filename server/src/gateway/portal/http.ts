@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { writeResponse } from '../write-response.ts'
+import { writeResponse } from '../../ports/write-response.ts'
 
 /** Functions that read requests and send responses. Those that send return the number of bytes sent. */
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Pool } from 'undici'
-import { writeResponse } from '../write-response.ts'
+import { writeResponse } from '../../ports/write-response.ts'
 import { sendJson } from './http.ts'
 
 /** Headers forwarded in each direction. Others may be hop-by-hop or identify this installation. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { writeResponse } from '../write-response.ts'
+import { writeResponse } from '../../ports/write-response.ts'
 import { errorText, resultHead, type Outcome, type RpcError } from './json-rpc.ts'
 
 /** Apps call from any origin: the token in the URL authorizes them, not a cookie. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { MemoryBudget } from '../memory-budget.ts'
+import { MemoryBudget } from '../../collections/memory-budget.ts'
 import type { RpcRejection } from './accounts.ts'
 import { readText } from './http.ts'
 import { codes } from './json-rpc.ts'

@@ -1,4 +1,4 @@
-import { MemoryBudget } from '../memory-budget.ts'
+import { MemoryBudget } from '../../collections/memory-budget.ts'
 import { codes, type Outcome } from './json-rpc.ts'
 import type { RpcRejection } from './accounts.ts'
 
