@@ -10,8 +10,8 @@ import { createTlsLayer } from './tls-layer.ts'
 const name = 'squids.shoal.test'
 
 /** Opens a port whose requests are counted, and a function that connects to it over HTTP/2. */
-async function openPort() {
-  const layer = createTlsLayer()
+async function openPort(options: Parameters<typeof createTlsLayer>[0] = {}) {
+  const layer = createTlsLayer(options)
   const context = createSecureContext(await createSelfSigned(name))
   layer.setCertificates({ contextFor: async () => context, challengeFor: async () => null })
   const listener = await listen(0, '127.0.0.1', { layer })
@@ -57,4 +57,19 @@ test('a response over HTTP/2 is destroyed when its caller disconnects, as over H
   expect(responses[0]?.destroyed).toBe(false)
   stream.close(constants.NGHTTP2_CANCEL)
   await until(() => expect(responses[0]?.destroyed).toBe(true))
+})
+
+test('a request over HTTP/2 whose body does not arrive in time is reset; a complete one may wait longer', async () => {
+  const { counts, responses, openSession } = await openPort({ bodyMs: 100 })
+  const session = await openSession()
+  const post = () => session.request({ ':path': '/open', ':method': 'POST' }).on('error', () => undefined)
+  const complete = post()
+  complete.end('whole')
+  const halfSent = post()
+  halfSent.write('half')
+  await until(() => expect(counts.requests).toBe(2))
+  await new Promise((done) => halfSent.once('close', done))
+  expect(halfSent.rstCode).toBe(constants.NGHTTP2_CANCEL)
+  expect(responses.filter(({ destroyed }) => destroyed)).toHaveLength(1)
+  expect([complete.destroyed, session.destroyed]).toEqual([false, false])
 })

@@ -1,4 +1,9 @@
-import { createServer as createHttp2Server, type ServerHttp2Session } from 'node:http2'
+import {
+  constants,
+  createServer as createHttp2Server,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2'
 import type { Socket } from 'node:net'
 import { createServer as createTlsServer, type SecureContext, type TLSSocket } from 'node:tls'
 import { callbackify } from 'node:util'
@@ -24,17 +29,24 @@ const acmeProtocol = 'acme-tls/1'
 const handshakeTimeoutMs = 10_000
 /** As for HTTP/1, longer than load balancers keep their connections. */
 const idleTimeoutMs = 72_000
+/** The default time in which a body must have arrived, as for HTTP/1. */
+const maxBodyMs = 300_000
+/** The maximum interval at which bodies are checked. */
+const maxSweepMs = 10_000
 /** Names that are longer do not exist in DNS. */
 const maxNameLength = 253
 
 /**
  * Encrypts the connections of a port. HTTP/1.1 connections use the same server as on other ports, so that WebSockets and uploads behave
- * the same. Requests over HTTP/2 are passed to the same handlers.
+ * the same. Requests over HTTP/2 are passed to the same handlers. `bodyMs`: resets a stream whose body has not arrived completely within
+ * this time: Node's timeouts apply to HTTP/1 only.
  */
-export function createTlsLayer(): TlsLayer {
+export function createTlsLayer({ bodyMs = maxBodyMs } = {}): TlsLayer {
   const source = Promise.withResolvers<CertificateSource>()
   const sockets = new Set<Socket>()
   const sessions = new Set<ServerHttp2Session>()
+  /** When the request of each open stream with a body began, oldest first. */
+  const bodies = new Map<ServerHttp2Stream, number>()
   let isDraining = false
   let onHttp1: (socket: Socket) => void = (socket) => socket.destroy()
   let onRequest: RequestHandlers['request'] = (_, res) => res.destroy()
@@ -48,7 +60,22 @@ export function createTlsLayer(): TlsLayer {
     })
 
   const http2 = createHttp2Server({ settings: { maxConcurrentStreams: 128, maxHeaderListSize: 32_768 } })
-  http2.on('request', (req, res) => onRequest(...likeHttp1(req, res)))
+  http2.on('request', (req, res) => {
+    const { stream } = req
+    if (!stream.endAfterHeaders) {
+      bodies.set(stream, performance.now())
+      stream.once('close', () => bodies.delete(stream))
+    }
+    onRequest(...likeHttp1(req, res))
+  })
+  const resetSlow = () => {
+    for (const [stream, startedMs] of bodies) {
+      if (performance.now() - startedMs < bodyMs) return
+      bodies.delete(stream)
+      if (!isReceived(stream)) stream.close(constants.NGHTTP2_CANCEL)
+    }
+  }
+  const sweep = setInterval(resetSlow, Math.min(bodyMs, maxSweepMs)).unref()
   http2.on('session', (session) => {
     sessions.add(session)
     session.once('close', () => sessions.delete(session))
@@ -103,8 +130,13 @@ export function createTlsLayer(): TlsLayer {
       for (const session of sessions) session.close()
     },
     close: () => {
+      clearInterval(sweep)
       for (const session of sessions) session.destroy()
       for (const socket of sockets) socket.destroy()
     },
   }
 }
+
+/** Whether the client has sent the whole request, even if the handler has not read it. */
+const isReceived = ({ destroyed, state }: ServerHttp2Stream): boolean =>
+  destroyed || state.state === constants.NGHTTP2_STREAM_STATE_HALF_CLOSED_REMOTE
