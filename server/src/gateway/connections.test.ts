@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { openConnections } from '../testing/open-connections.ts'
 import { until } from '../testing/until.ts'
 import { openGatewayTestbed, type GatewayTestbed } from './testing/testbed.ts'
 
@@ -22,16 +22,7 @@ const json = { 'content-type': 'application/json' }
 const query = { method: 'POST', headers: json, body: '{"query":"{ transfers { id } }"}' }
 const mutation = { ...query, body: '{"query":"mutation { pay }"}' }
 
-/** The connections to the gateway, from `/proc/net/tcp`; a connection that the gateway has closed has the inode 0. */
-function gatewayConnections() {
-  const port = Number(new URL(bed.url).port).toString(16).toUpperCase().padStart(4, '0')
-  const rows = readFileSync('/proc/net/tcp', 'utf8').trim().split('\n').slice(1)
-  const connections = rows.map((row) => {
-    const [, local = '', , state = '', , timer = '', , , , inode = ''] = row.trim().split(/\s+/)
-    return { local, isKeptAlive: timer.startsWith('02:'), isOpen: inode !== '0' && state !== '0A' }
-  })
-  return connections.filter(({ local, isOpen }) => isOpen && local.endsWith(`:${port}`))
-}
+const gatewayConnections = () => openConnections(Number(new URL(bed.url).port))
 
 /** Requests an upgrade, without ever closing the connection. */
 function requestUpgrade(url: string) {

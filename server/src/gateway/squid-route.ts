@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { App } from '../app.ts'
+import { rejectUpgrade } from '../ports/reject-upgrade.ts'
 import { addressParser, type AddressParser, type Target } from './address.ts'
 import {
   bodyOf,
@@ -22,7 +23,7 @@ import { IngressMeter, type IngressCount } from './ingress-meter.ts'
 import { forward, type ForwardOptions } from './proxy.ts'
 import type { Route } from './routes-store.ts'
 import type { RoutingTable } from './routing-table.ts'
-import { forwardUpgrade, rejectUpgrade } from './upgrade.ts'
+import { forwardUpgrade } from './upgrade.ts'
 import { SquidPrograms, type SquidProgram } from './squid-programs.ts'
 import { maxStallMs } from '../ports/write-response.ts'
 

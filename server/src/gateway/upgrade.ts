@@ -1,5 +1,6 @@
 import { request, type IncomingMessage } from 'node:http'
 import { pipeline, type Duplex } from 'node:stream'
+import { destroyLater } from '../ports/reject-upgrade.ts'
 import { requestHeaders, responseHeaders } from './headers.ts'
 import { maxInformational } from './proxy.ts'
 import type { SquidProgram } from './squid-programs.ts'
@@ -7,8 +8,6 @@ import { WebSocketGate } from './websocket-gate.ts'
 
 /** Maximum time until a squid responds to an upgrade. */
 const responseTimeoutMs = 10_000
-/** How long a caller whose upgrade was rejected may take to close its side of the connection. */
-const maxCloseMs = 2_000
 /** Idle time after which the kernel checks whether the caller of a WebSocket still exists. */
 const keepAliveMs = 60_000
 
@@ -103,18 +102,4 @@ function rawHead(response: IncomingMessage, connectionHeaders: string[]): string
   const lines = [`HTTP/1.1 ${response.statusCode} ${response.statusMessage ?? ''}`]
   for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]}: ${headers[i + 1]}`)
   return `${lines.join('\r\n')}\r\n\r\n`
-}
-
-/** Rejects an upgrade with an HTTP response; `body` is JSON. */
-export function rejectUpgrade(socket: Duplex, status: number, body: string): void {
-  socket.end(
-    `HTTP/1.1 ${status} \r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  )
-  destroyLater(socket)
-}
-
-/** Destroys a connection that the caller has not closed in time. The timeouts of the HTTP server do not apply to upgrades. */
-function destroyLater(socket: Duplex): void {
-  const timer = setTimeout(() => socket.destroy(), maxCloseMs).unref()
-  socket.once('close', () => clearTimeout(timer))
 }

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { createGateway } from '../gateway/gateway.ts'
 import { openGatewayTestbed, type GatewayTestbed } from '../gateway/testing/testbed.ts'
+import { openConnections } from '../testing/open-connections.ts'
 import { until } from '../testing/until.ts'
 import { createSelfSigned } from './self-signed.ts'
 import { openTlsPorts, type TlsPorts } from './index.ts'
@@ -199,6 +200,25 @@ test('WebSockets work although the port offers HTTP/2', async () => {
   expect(reply).toBe('echo hello')
   client.terminate()
   sockets.close()
+})
+
+test('a rejected upgrade is closed even if its client never closes the connection, or resets it', async () => {
+  const before = openConnections(port).length
+  const openUpgrade = async () => {
+    const socket = connectTcp(port, '127.0.0.1')
+    const client = connectTls({ socket, servername: consoleName, rejectUnauthorized: false })
+    cleanup.defer(() => void client.destroy())
+    await new Promise((done, fail) => client.on('error', fail).once('secureConnect', done))
+    client.removeAllListeners('error').on('error', () => undefined)
+    client.write(`GET / HTTP/1.1\r\nhost: ${consoleName}\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n`)
+    return { socket, client }
+  }
+  const resetting = await openUpgrade()
+  await new Promise((done) => resetting.client.once('data', done))
+  resetting.socket.resetAndDestroy()
+  // Without reading, the client does not notice the end of the connection.
+  ;(await openUpgrade()).client.pause()
+  await until(() => expect(openConnections(port).length).toBe(before))
 })
 
 test('a shutdown completes requests in progress over HTTP/2 and closes its connections', async () => {

@@ -1,6 +1,7 @@
 import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { listen, type Listener, type RequestHandlers } from '../ports/listener.ts'
+import { rejectUpgrade } from '../ports/reject-upgrade.ts'
 import { ownCertificates } from '../modules/certificates/index.ts'
 import { openCertificateFiles } from './certificate-files.ts'
 import { nameOf } from './host-name.ts'
@@ -68,7 +69,7 @@ function byName(consoleName: string, { api, gateway }: Roles): RequestHandlers {
     upgrade: (req, socket, head) => {
       const handler = isForConsole(req.headers.host) ? api : gateway
       if (handler?.upgrade) handler.upgrade(req, socket, head)
-      else socket.end('HTTP/1.1 421 Misdirected Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n')
+      else rejectUpgrade(socket, 421, '')
     },
     ...(gateway?.closeUpgraded ? { closeUpgraded: gateway.closeUpgraded } : {}),
   }
