@@ -70,6 +70,14 @@ export const overloaded = (route: Route): GatewayError => ({
   retryAfterSeconds: 5,
 })
 
+/** Callers have not finished to send the bodies of very many requests to the program. */
+export const tooManyBodies = (route: Route): GatewayError => ({
+  status: 429,
+  code: 'TOO_MANY_UPLOADS',
+  error: `${route.name}@${route.slot} is receiving very many request bodies. Try again when some of them have arrived.`,
+  retryAfterSeconds: 5,
+})
+
 /** The program closed the connection after it may have received the request. */
 export const connectionClosed = (route: Route): GatewayError => ({
   status: 502,

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
+import { addressBlock } from '../address-block.ts'
 import {
   callerDisconnected,
   connectionClosed,
@@ -7,8 +8,9 @@ import {
   timedOut,
   type GatewayError,
   overloaded,
+  tooManyBodies,
 } from './gateway-errors.ts'
-import { requestHeaders, responseHeaders } from './headers.ts'
+import { callerAddress, requestHeaders, responseHeaders } from './headers.ts'
 import type { Route } from './routes-store.ts'
 import { canConnect, isAvoided, type SquidProgram } from './squid-programs.ts'
 import { untilDrained } from '../ports/write-response.ts'
@@ -71,11 +73,14 @@ export async function forward(options: ForwardOptions): Promise<Outcome> {
   // The caller disconnected before the request was complete.
   if (body === undefined) return { error: callerDisconnected }
   const bytes = body === streamed ? maxHeldBytes : (body?.length ?? 0)
+  let isBodyCounted = body !== streamed
   for (let attempts = 0; ;) {
     const program = options.pick()
     // A streamed body can be read only once, so the gateway first checks that the program accepts connections.
     if (program && (body !== streamed || (await canConnect(program)))) {
       if (program.inFlight >= options.maxInFlight) return { error: overloaded(options.route) }
+      if (!isBodyCounted && !countBody(options, program)) return { error: tooManyBodies(options.route) }
+      isBodyCounted = true
       program.inFlight += 1
       const outcome = await send(options, program, body === streamed ? options.req : body).finally(
         () => (program.inFlight -= 1),
@@ -97,6 +102,9 @@ export async function forward(options: ForwardOptions): Promise<Outcome> {
     if (error) return { error }
   }
 }
+
+const countBody = ({ req, res, isProxyTrusted }: ForwardOptions, { incompleteBodies }: SquidProgram): boolean =>
+  incompleteBodies.admit(req, res, addressBlock(callerAddress(req, isProxyTrusted)))
 
 /** Whether a failed request never reached the program, so that any other program can serve it. */
 const wasNotSent = (code: string, body: BufferedBody): boolean =>

@@ -4,6 +4,7 @@ import { Pool } from 'undici'
 import { workloadIdOf } from '../modules/manifest/index.ts'
 import { apiName, apiPort, hasuraName, hasuraPort, metricsPort } from '../modules/containers.ts'
 import type { Target } from './address.ts'
+import { IncompleteBodies } from './incomplete-bodies.ts'
 import type { Route } from './routes-store.ts'
 
 /** A program of a version that the gateway can connect to. */
@@ -17,6 +18,7 @@ export type SquidProgram = {
   avoidUntilMs: number
   /** The number of requests that have not ended, including those that wait for a connection. */
   inFlight: number
+  incompleteBodies: IncompleteBodies
 }
 
 /** Connections are closed after being unused for this long. */
@@ -82,7 +84,16 @@ export class SquidPrograms {
     }
     const endpoint = this.#directory.endpoint(workload, container, port)
     if (!endpoint) return null
-    const program = { workload, container, port, ...openPool(endpoint), avoidUntilMs: 0, inFlight: 0, usedAtMs: nowMs }
+    const program = {
+      workload,
+      container,
+      port,
+      ...openPool(endpoint),
+      avoidUntilMs: 0,
+      inFlight: 0,
+      incompleteBodies: new IncompleteBodies(),
+      usedAtMs: nowMs,
+    }
     this.#programs.set(key, program)
     return program
   }
