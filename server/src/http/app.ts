@@ -79,7 +79,8 @@ function parseQuery(text: string): Record<string, string | string[]> {
     const key = isList ? rawKey.slice(0, -2) : rawKey
     const previous = parsed[key]
     if (previous === undefined) parsed[key] = isList ? [value] : value
-    else parsed[key] = [...(Array.isArray(previous) ? previous : [previous]), value]
+    else if (Array.isArray(previous)) previous.push(value)
+    else parsed[key] = [previous, value]
   }
   return parsed
 }
