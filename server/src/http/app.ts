@@ -4,6 +4,7 @@ import fastifySwaggerUi from '@fastify/swagger-ui'
 import { contract, openApi } from '@shoal/contract'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply } from 'fastify'
 import { randomUUID } from 'node:crypto'
+import { promisify } from 'node:util'
 import type { App } from '../app.ts'
 import { Refusal } from '../errors.ts'
 import { healthz, readyz, type HealthResponse } from '../health/health.ts'
@@ -13,6 +14,7 @@ import { mountDocumentation } from './documentation.ts'
 import { createHandlers } from './handlers.ts'
 import { errorBody, mount, retryAfterSeconds } from './mount.ts'
 import { mountOutbox } from './outbox.ts'
+import { acceptBody, bodyReaders, type ReadBody } from './read-body.ts'
 import { apiDocsPolicy, setSecurityHeaders } from './security-headers.ts'
 import { mountServerMetrics } from './server-metrics.ts'
 import { mountStatusPages } from './status-page.ts'
@@ -29,29 +31,28 @@ export async function createHttpApp(app: App): Promise<FastifyInstance> {
     // Trust one hop, the operator's proxy: with more, a caller could forge addresses in X-Forwarded-For.
     trustProxy: app.config.SHOAL_TRUST_PROXY ? (_address, hop) => hop === 0 : false,
     genReqId: () => randomUUID(),
-    bodyLimit: 1_048_576,
     // Longer than any URL that Node accepts: fastify's own error would distinguish endpoints from unknown paths.
     routerOptions: { maxParamLength: 100_000, querystringParser: parseQuery },
     rewriteUrl: (request) => canonicalUrl(request.url ?? '/'),
   })
   server.setErrorHandler((error, request, reply) => {
     const { status, body } = errorBody(error, request.id)
-    if (status === 503) reply.header('retry-after', retryAfterSeconds)
+    if (status === 503 || status === 429) reply.header('retry-after', retryAfterSeconds)
     if (status >= 500)
       app.log.error({ err: error, requestId: request.id, url: request.routeOptions.url }, 'request failed')
     if (error instanceof Refusal && error.retryAfterMs !== null)
       reply.header('retry-after', Math.ceil(error.retryAfterMs / 1000))
     return reply.code(status).header('cache-control', 'no-store').send(body)
   })
-  acceptEmptyJson(server)
-  acceptEmptyForms(server)
+  const { ofCalls, ofEvents } = bodyReaders(app)
+  acceptCalls(server, ofCalls)
   await server.register(fastifyMultipart, {
     limits: { files: 1, fields: 20, fieldSize: 10_000, fileSize: app.config.SHOAL_MAX_UPLOAD_BYTES },
     throwFileSizeLimit: false,
   })
   await setSecurityHeaders(server, app.config)
   mountServerMetrics(server, app)
-  await mountStripeEvents(server, app)
+  await mountStripeEvents(server, app, ofEvents)
   mount(server, app, contract, createHandlers(app))
   mountHealth(server, app)
   mountOutbox(server, app)
@@ -85,24 +86,24 @@ function parseQuery(text: string): Record<string, string | string[]> {
   return parsed
 }
 
-/** Accepts an empty body with a JSON content type, which fastify rejects. */
-function acceptEmptyJson(server: FastifyInstance): void {
-  const parse = server.getDefaultJsonParser('error', 'error')
-  server.removeContentTypeParser('application/json')
-  server.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') done(null, undefined)
-    else void parse(request, body.toString(), done)
-  })
+/** Accepts bodies of calls; those that are not JSON are rejected later, with the name of what the endpoint needs. */
+function acceptCalls(server: FastifyInstance, read: ReadBody): void {
+  server.removeAllContentTypeParsers()
+  const parse = promisify(server.getDefaultJsonParser('error', 'error'))
+  // fastify rejects an empty body with a JSON content type.
+  acceptBody(server, 'application/json', read, (text, request) => (text === '' ? undefined : parse(request, text)))
+  acceptBody(server, 'text/plain', read, (text) => text)
+  acceptEmptyForms(server, read)
 }
 
 /**
  * Accepts the empty form that the public client sends with calls without a body. Rejects forms with fields, since any page on the web
  * could send them without a preflight.
  */
-export function acceptEmptyForms(server: FastifyInstance): void {
-  server.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_, body, done) => {
-    if (body === '') done(null, undefined)
-    else done(new Refusal(415, 'INVALID', 'Send the body as JSON, with the header "content-type: application/json".'))
+export function acceptEmptyForms(server: FastifyInstance, read: ReadBody): void {
+  acceptBody(server, 'application/x-www-form-urlencoded', read, (text) => {
+    if (text !== '')
+      throw new Refusal(415, 'INVALID', 'Send the body as JSON, with the header "content-type: application/json".')
   })
 }
 

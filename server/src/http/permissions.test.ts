@@ -18,6 +18,7 @@ import { Refusal } from '../errors.ts'
 import type { Actor, Handler, OrgScope } from '../modules/call.ts'
 import { startTestApp, type TestApp, type TestOrg, type TestUser } from '../testing/index.ts'
 import { acceptEmptyForms } from './app.ts'
+import { bodyReaders } from './read-body.ts'
 import { errorBody, mount } from './mount.ts'
 import { bodySamples, querySamples, requestFor } from '../testing/contract-samples.ts'
 
@@ -213,7 +214,7 @@ beforeAll(async () => {
   )
   tokens = Object.fromEntries(tokensByCaller) as typeof tokens
   server = Fastify()
-  acceptEmptyForms(server)
+  acceptEmptyForms(server, bodyReaders(t.app).ofCalls)
   await server.register(multipart)
   server.setErrorHandler((error, request, reply) => {
     const { status, body } = errorBody(error, request.id)

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { BodyParts } from '../../ports/body-parts.ts'
 import { writeResponse } from '../../ports/write-response.ts'
 import { errorText, resultHead, type Outcome, type RpcError } from './json-rpc.ts'
 
@@ -27,9 +28,6 @@ export function sendNoContent(res: ServerResponse): void {
   res.writeHead(204, corsHeaders).end()
 }
 
-/** Parts of a body are joined when there are this many: a part of one byte takes hundreds of bytes of memory. */
-const maxParts = 1_000
-
 /**
  * Reads the body. When it is larger than `smallBytes`, by its header or when read, calls `allowLarge` once for the maximum size. Resolves to
  * null, without reading the rest, when the body exceeds the maximum. Rejects when the caller disconnects.
@@ -48,26 +46,15 @@ export function readText(req: IncomingMessage, smallBytes: number, allowLarge: (
       return bytes > maxBytes
     }
     if (isTooLarge(Number(req.headers['content-length'] ?? 0))) return resolve(null)
-    let parts: Buffer[] = []
-    const joinedParts: Buffer[] = []
-    let length = 0
+    const parts = new BodyParts()
     // Uses events, since an async iterator over every small body would cost as much as the call itself.
     req.on('data', (part: Buffer) => {
-      parts.push(part)
-      length += part.length
-      if (parts.length === maxParts) {
-        joinedParts.push(Buffer.concat(parts))
-        parts = []
-      }
-      if (!isTooLarge(length)) return
+      parts.add(part)
+      if (!isTooLarge(parts.length)) return
       req.removeAllListeners('data').pause()
       resolve(null)
     })
-    req.once('end', () => {
-      const [first] = parts
-      const isSingle = first !== undefined && parts.length === 1 && joinedParts.length === 0
-      resolve(isSingle ? String(first) : Buffer.concat([...joinedParts, ...parts]).toString())
-    })
+    req.once('end', () => resolve(parts.text()))
     req.once('error', reject)
     req.once('close', () => {
       // `close` is emitted after every request. The error is created only if needed, since its stack costs more than a call.
