@@ -1,7 +1,8 @@
 import { AsyncResource } from 'node:async_hooks'
 import pg from 'pg'
 import { pause } from './every.ts'
-import { queryTimeouts } from './query-timeouts.ts'
+import { ConnectionShares, type ConnectCallback } from './connection-shares.ts'
+import { queryOwner, queryTimeouts } from './query-timeouts.ts'
 import { recordStatement } from './slow-statements.ts'
 import { canConnect } from './probe.ts'
 import { asUnavailable, DatabaseUnavailable } from './unavailable.ts'
@@ -72,6 +73,8 @@ function breakConnection(client: pg.ClientBase, reason: string): void {
 }
 
 class PoolWithTimeouts extends pg.Pool {
+  readonly #shares = new ConnectionShares(this)
+
   // `never` is compatible with all overloads of `query` in the types of pg.
   override query(...args: unknown[]): never {
     return (typeof args.at(-1) === 'function' ? super.query(...(args as [string])) : this.#query(args)) as never
@@ -93,16 +96,18 @@ class PoolWithTimeouts extends pg.Pool {
   }
 
   override connect(): Promise<pg.PoolClient>
-  override connect(
-    callback: (error: Error | undefined, client: pg.PoolClient | undefined, done: (release?: unknown) => void) => void,
-  ): void
-  override connect(
-    callback?: (error: Error | undefined, client: pg.PoolClient | undefined, done: (release?: unknown) => void) => void,
-  ): Promise<pg.PoolClient> | void {
+  override connect(callback: ConnectCallback): void
+  override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
     if (!callback)
       return new Promise((resolve, reject) =>
         this.connect((error, client) => (client ? resolve(client) : reject(error ?? new Error('No connection')))),
       )
+    const owner = queryOwner()
+    if (owner === null) this.#connect(callback)
+    else void this.#shares.connect(owner, (connected) => this.#connect(connected), callback)
+  }
+
+  #connect(callback: ConnectCallback): void {
     // The pool calls back in the async context of another caller; restore the context of this caller.
     const settle = AsyncResource.bind(callback)
     let isSettled = false

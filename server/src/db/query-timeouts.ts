@@ -23,10 +23,24 @@ const backgroundTimeouts: QueryTimeouts = {
 
 /** The total time that the queries of a request may wait for connections; after it, each query waits for up to half a second. */
 const requestConnectMs = 2_500
-const store = new AsyncLocalStorage<QueryTimeouts>()
+/** `owner`: whose share of the connections the queries use; null for the server's own. */
+type Scope = QueryTimeouts & { owner: string | null }
+const store = new AsyncLocalStorage<Scope | undefined>()
 
 /** The timeouts that apply to queries of the current caller. */
 export const queryTimeouts = (): QueryTimeouts => store.getStore() ?? backgroundTimeouts
+
+/** The owner of the current request, such as its organization; null before `setQueryOwner`, and for background work. */
+export const queryOwner = (): string | null => store.getStore()?.owner ?? null
+
+/** Makes the later queries of the current request use the connections of this owner, of which each pool gives every owner a fair share. */
+export function setQueryOwner(owner: string): void {
+  const scope = store.getStore()
+  if (scope) scope.owner = owner
+}
+
+/** Runs `work` with the timeouts of background work, for work that continues after the request that starts it. */
+export const inBackground = <T>(work: () => T): T => store.run(undefined, work)
 
 /**
  * Runs `work` with the timeouts of an interactive request: an unreachable database is detected in less than three seconds, while
@@ -36,7 +50,10 @@ export function withRequestTimeouts<T>(work: () => PromiseLike<T>, queryMs = 20_
   const deadlineMs = performance.now() + requestConnectMs
   const connectMs = () => Math.max(500, deadlineMs - performance.now())
   // Awaited inside the scope, since a drizzle query starts only when it is awaited.
-  return store.run({ connectMs, checkAfterMs: 1_000, checkMs: 1_000, queryMs }, async () => await work())
+  return store.run(
+    { connectMs, checkAfterMs: 1_000, checkMs: 1_000, queryMs, owner: queryOwner() },
+    async () => await work(),
+  )
 }
 
 /** Like `withRequestTimeouts`, for requests that transfer a lot of data, such as exports and uploads. */

@@ -8,6 +8,11 @@ export class DatabaseUnavailable extends Error {
   override name = 'DatabaseUnavailable'
 }
 
+/** The owner of the request has too many queries at the same time. The database is available to others. */
+export class TooManyQueries extends Error {
+  override name = 'TooManyQueries'
+}
+
 /**
  * SQLSTATEs of temporary failures. Class 08: connection lost. 25006: a standby rejects writes. 53xxx: out of disk, memory or
  * connections. 57P0x: shutting down, crashed, or starting up.
@@ -59,4 +64,9 @@ export function isCausedBy(error: unknown, matches: (error: Error) => boolean): 
 /** Whether an error is DatabaseUnavailable or is caused by it. */
 export function isUnavailable(error: unknown): boolean {
   return isCausedBy(error, (at) => at instanceof DatabaseUnavailable)
+}
+
+/** Whether an error is TooManyQueries or is caused by it. */
+export function isTooManyQueries(error: unknown): boolean {
+  return isCausedBy(error, (at) => at instanceof TooManyQueries)
 }

@@ -1,7 +1,7 @@
 import { isForOperators, permissions, reasonDenied, type Endpoint, type Permission } from '@shoal/contract'
 import type { FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
-import { withRequestTimeouts } from '../db/query-timeouts.ts'
+import { inBackground, withRequestTimeouts } from '../db/query-timeouts.ts'
 import { isUnavailable } from '../db/unavailable.ts'
 import { notFound, refuse, Refusal, unauthorized } from '../errors.ts'
 import { authenticate, limitCalls, operatorAuth, tokenRights } from '../modules/auth/index.ts'
@@ -58,7 +58,8 @@ export const readmit: typeof admit = (app, name, endpoint, request) =>
 /** Whether `readmit` admits the caller. True while the database does not respond, so that an outage ends no stream. */
 export async function isStillAdmitted(...args: Parameters<typeof admit>): Promise<boolean> {
   try {
-    await withRequestTimeouts(() => readmit(...args))
+    // As at the start of the request, its owner's share of the connections does not apply.
+    await inBackground(() => withRequestTimeouts(() => readmit(...args)))
     return true
   } catch (error) {
     if (error instanceof Refusal) return false

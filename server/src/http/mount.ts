@@ -2,16 +2,19 @@ import { endpointsOf, isForOperators, type Areas, type Endpoint, type ErrorBody 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
+import { addressBlock } from '../address-block.ts'
 import type { App } from '../app.ts'
-import { withLongRequestTimeouts, withRequestTimeouts } from '../db/query-timeouts.ts'
-import { isUnavailable } from '../db/unavailable.ts'
+import { setQueryOwner, withLongRequestTimeouts, withRequestTimeouts } from '../db/query-timeouts.ts'
+import { isTooManyQueries, isUnavailable } from '../db/unavailable.ts'
 import { Refusal } from '../errors.ts'
 import { recordAudit } from '../modules/audit/index.ts'
 import type { Actor, AuditEntry, FileResponse, OrgScope, Request } from '../modules/call.ts'
 import { admit, isStillAdmitted, readmit } from './admit.ts'
 import { streamLines } from './lines.ts'
 import { requestOf } from './request.ts'
+import { ResponseLimits, streamBytes, type ResponseLimitOptions } from './response-limits.ts'
 import { sendJson } from './send-json.ts'
+import { tooManyConcurrent } from './too-many-concurrent.ts'
 import { rejectUnstorable } from './unstorable.ts'
 
 type AnyHandler = (call: Record<string, unknown>) => Promise<unknown>
@@ -22,7 +25,9 @@ export function mount(
   app: App,
   areas: Areas,
   handlers: Record<string, Record<string, unknown>>,
+  limitOptions?: ResponseLimitOptions,
 ): void {
+  const limits = new ResponseLimits(limitOptions)
   for (const [name, endpoint] of endpointsOf(areas)) {
     const [area = '', shortName = ''] = name.split('.')
     const handler = handlers[area]?.[shortName] as AnyHandler | undefined
@@ -38,7 +43,7 @@ export function mount(
       }),
       handler: (request, reply) => {
         const withTimeouts = endpoint.kind === 'json' ? withRequestTimeouts : withLongRequestTimeouts
-        return withTimeouts(() => respond(app, { name, endpoint, handler }, request, reply))
+        return withTimeouts(() => respond(app, { name, endpoint, handler, limits }, request, reply))
       },
     })
   }
@@ -65,7 +70,12 @@ const manualTransactions = new Set([
 
 async function respond(
   app: App,
-  { name, endpoint, handler }: { name: string; endpoint: Endpoint; handler: AnyHandler },
+  {
+    name,
+    endpoint,
+    handler,
+    limits,
+  }: { name: string; endpoint: Endpoint; handler: AnyHandler; limits: ResponseLimits },
   request: FastifyRequest,
   reply: FastifyReply,
 ) {
@@ -73,6 +83,8 @@ async function respond(
   reply.header('cache-control', 'no-store')
   // Input is parsed after admission: only callers who may call the endpoint learn from its errors which input it takes.
   const admission = await (isForOperators(endpoint) ? readmit : admit)(app, name, endpoint, request)
+  const owner = ownerOf(admission, request)
+  setQueryOwner(owner)
   const params = parse(endpoint.params, request.params)
   let auditEntry: AuditEntry | null = null
   const followUps: (() => void)[] = []
@@ -103,12 +115,20 @@ async function respond(
     if (endpoint.kind === 'upload') discardRest(request)
   })
   for (const work of followUps) work()
-  if (endpoint.kind === 'file') return sendFile(reply, result as FileResponse)
+  if (endpoint.kind === 'file') return sendFile(reply, result as FileResponse, { limits, owner })
   if (endpoint.kind === 'lines') {
     const isAdmitted = () => isStillAdmitted(app, name, endpoint, request)
-    return sendLines(app, reply, { endpoint, isAdmitted }, result as AsyncIterable<unknown[]>)
+    const lines = linesOf(app, { endpoint, isAdmitted }, result as AsyncIterable<unknown[]>)
+    reply.header('x-accel-buffering', 'no').type('application/x-ndjson')
+    return limits.sendStream(reply, owner, lines, streamBytes.lines)
   }
-  return sendJson(endpoint, request, reply, result)
+  return sendJson(endpoint, request, reply, result, (body) => limits.sendBody(reply, owner, body))
+}
+
+/** Returns the key under which a request shares limits: its organization; its user if there is none, or for support; otherwise its address. */
+function ownerOf({ org, actor }: { org?: OrgScope; actor?: Actor }, { ip }: FastifyRequest): string {
+  if (org && actor?.support?.orgId !== org.id) return `org:${org.id}`
+  return actor ? `user:${actor.userId}` : `address:${addressBlock(ip)}`
 }
 
 type AuditedCall = {
@@ -179,25 +199,27 @@ function discardRest({ raw }: FastifyRequest): void {
   raw.resume()
 }
 
-function sendFile(reply: FastifyReply, file: FileResponse) {
+function sendFile(
+  reply: FastifyReply,
+  file: FileResponse,
+  { limits, owner }: { limits: ResponseLimits; owner: string },
+) {
   if ('redirect' in file) return reply.redirect(file.redirect, 302)
   if (file.fileName)
     reply.header('content-disposition', `attachment; filename="${file.fileName.replaceAll(/[^\w.@-]/g, '_')}"`)
-  return reply
-    .headers(file.headers ?? {})
-    .type(file.contentType)
-    .send(file.body)
+  reply.headers(file.headers ?? {}).type(file.contentType)
+  return file.body instanceof Readable
+    ? limits.sendStream(reply, owner, file.body, streamBytes.file)
+    : limits.sendBody(reply, owner, file.body)
 }
 
-function sendLines(
+function linesOf(
   app: App,
-  reply: FastifyReply,
   { endpoint, isAdmitted }: { endpoint: Endpoint; isAdmitted: () => Promise<boolean> },
   batches: AsyncIterable<unknown[]>,
-) {
+): Readable {
   const caller = { clock: app.clock, isAdmitted }
-  const lines = streamLines(batches, (item) => endpoint.payload.parse(item), caller, app.draining)
-  return reply.header('x-accel-buffering', 'no').type('application/x-ndjson').send(Readable.from(lines))
+  return Readable.from(streamLines(batches, (item) => endpoint.payload.parse(item), caller, app.draining))
 }
 
 const databaseUnavailable = "Shoal's database is not responding. Squids keep running. Please try again in a moment."
@@ -209,6 +231,7 @@ export function errorBody(error: unknown, requestId: string): { status: number; 
   if (error instanceof Refusal) return { status: error.status, body: { ...error.body, requestId } }
   if (isUnavailable(error))
     return { status: 503, body: { error: databaseUnavailable, code: 'DATABASE_UNAVAILABLE', requestId } }
+  if (isTooManyQueries(error)) return errorBody(tooManyConcurrent(), requestId)
   const status =
     error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : 500
   if (status === 413) return { status: 405, body: { error: 'The request is too large.', code: 'TOO_LARGE', requestId } }

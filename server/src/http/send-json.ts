@@ -13,7 +13,13 @@ const quality = 3
  * while the response would be the same, as in most polls. Compression cannot leak secrets to other sites (the BREACH attack): they
  * cannot make a browser send a request with the token, because browsers never add the token themselves.
  */
-export async function sendJson(endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply, result: unknown) {
+export async function sendJson(
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  result: unknown,
+  send = (body: string | Uint8Array): FastifyReply => reply.send(body),
+) {
   const body = JSON.stringify({ payload: endpoint.payload.parse(result) })
   reply.code(endpoint.status).type('application/json; charset=utf-8').header('vary', 'accept-encoding')
   const encoding = body.length < minCompressedChars ? undefined : encodingOf(request.headers['accept-encoding'])
@@ -23,7 +29,8 @@ export async function sendJson(endpoint: Endpoint, request: FastifyRequest, repl
     reply.header('etag', encoding ? `W/${etag}` : etag)
     if (hasEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
   }
-  if (!encoding) return reply.send(body)
+  if (!encoding) return send(body)
   const compressed = await compress(encoding, body, quality)
-  return reply.header('content-encoding', encoding).send(compressed)
+  reply.header('content-encoding', encoding)
+  return send(compressed)
 }

@@ -1,5 +1,6 @@
 import type { App } from '../../../app.ts'
 import { notificationsOf } from '../../../db/notifications.ts'
+import { inBackground } from '../../../db/query-timeouts.ts'
 import { existingSquids } from '../../versions/index.ts'
 import { logsChannel } from '../lines-store.ts'
 import type { LogReader } from '../reader.ts'
@@ -64,7 +65,8 @@ export function createTails(app: Pick<App, 'db' | 'logsDatabase' | 'log'>, reade
 
   return {
     open: async (squidId) => {
-      if (!stopListening) start()
+      // The polls of all tails are not part of the request that starts them.
+      if (!stopListening) inBackground(start)
       const shared = followed.get(squidId) ?? {
         tail: reader
           .lastSeqs([squidId])

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { Readable } from 'node:stream'
 import type { LogEntry } from '@shoal/contract'
 import { entryOf } from '../entry.ts'
@@ -13,21 +14,19 @@ export function downloadHistory(
   reader: LogReader,
   query: Omit<HistoryQuery, 'direction' | 'after' | 'limit'>,
 ): Readable {
-  return Readable.from(pagesOf(reader, query))
+  // Otherwise, pages that the caller's connection requests would not use the organization's share of the database connections.
+  const inRequest = AsyncLocalStorage.snapshot()
+  return Readable.from(pagesOf((page) => inRequest(() => reader.history(page)), query))
 }
 
 async function* pagesOf(
-  reader: LogReader,
+  read: LogReader['history'],
   query: Omit<HistoryQuery, 'direction' | 'after' | 'limit'>,
 ): AsyncGenerator<string> {
   let after: LinePosition | null = null
   do {
-    const { lines, next } = await reader.history({
-      ...query,
-      direction: 'asc',
-      after,
-      limit: lineBatchSize,
-    })
+    const page = { ...query, direction: 'asc', after, limit: lineBatchSize } as const
+    const { lines, next } = await read(page)
     if (lines.length > 0) yield lines.map((line) => `${formatEntry(entryOf(line))}\n`).join('')
     after = next
   } while (after && !query.signal.aborted)

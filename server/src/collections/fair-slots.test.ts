@@ -70,3 +70,16 @@ test('without free slots, the next one goes to the waiting owner with the fewest
   }
   expect(calls.active.get(1000)).toBe(1)
 })
+
+test('a caller that has waited for too long, or that finds too many others waiting, gets no slot', async () => {
+  const slots = new FairSlots<string>(1, 1)
+  const release = await slots.acquire('a')
+  const waiting = slots.acquire('a', { maxWaiting: 1 })
+  expect(await slots.acquire('a', { maxWaiting: 1 })).toBe(null)
+  expect(await slots.acquire('b', { maxWaitMs: 1 })).toBe(null)
+  release?.()
+  const next = await waiting
+  expect(next).not.toBe(null)
+  next?.()
+  expect(await slots.acquire('b', { maxWaitMs: 1 })).not.toBe(null)
+})
