@@ -41,7 +41,7 @@ const chunks = [
   // Tables and the actions of rows. Pages without a table do not load it.
   {
     name: 'table',
-    test: /src\/components\/(data-table\/|(ActionButton|actions|AlertSeverity|copy-with-toast|local-list)\.tsx?|squid\/(endpoint-of|use-version-actions|version-actions)\.tsx?)|src\/api\/pages|lucide-react\/dist\/esm\/icons\/(ellipsis|pencil|rotate-cw|undo-2)\.m?js$|node_modules\/@tanstack\/((react-virtual|virtual-core)\/|.*[iI]nfiniteQuery(Observer)?\.js)/,
+    test: /src\/components\/(data-table\/|(ActionButton|actions|AlertSeverity|copy-with-toast|local-list)\.tsx?|squid\/(endpoint-of|use-version-actions|version-actions)\.tsx?)|src\/api\/pages|lucide-react\/dist\/esm\/icons\/(ellipsis|list-tree|pencil|rotate-cw|undo-2)\.m?js$|node_modules\/@tanstack\/((react-virtual|virtual-core)\/|.*[iI]nfiniteQuery(Observer)?\.js)/,
   },
   // Code that the tabs and dialogs of the operator's console share.
   {

@@ -38,7 +38,7 @@ async function main(): Promise<void> {
   try {
     const session = await withProgress('Creating squids', () => createData(browser, shoal))
     const contexts = await openPersonas(browser, shoal, session)
-    const shown = screens(session).filter(
+    const shown = screens(session.deployments).filter(
       ({ name }) => values.only === undefined || values.only.some((start) => name.startsWith(start)),
     )
     for (const screen of shown) {

@@ -34,16 +34,23 @@ export const fileRules: Rule[] = [
     broken: Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`server/src/${'a'.repeat(index + 1)}.ts`, ''])),
   },
   {
-    title: 'a tab of the console that consists of one list has at most 40 lines',
-    why: 'a list is columns, a query and a text for the empty list; QueryTable does the rest',
+    title: 'a page or tab of the console that consists of one list has at most 40 lines',
+    why: 'a list is columns, a query and a text for the empty list; QueryTable, ListPage and OperatorList do the rest',
     fix: 'move the columns and the query to their own files, and what several lists need to QueryTable',
     find: (repo) =>
       sources(repo).flatMap(({ path, text, code }) => {
-        const isList = /^console\/src\/pages\/.*Tab\.tsx$/.test(path) && code.includes('<QueryTable')
+        const isList =
+          path.startsWith('console/src/pages/') &&
+          (/<(ListPage|OperatorList)\b/.test(code) || (path.endsWith('Tab.tsx') && code.includes('<QueryTable')))
         const lines = lineCount(text)
         return isList && lines > 40 ? [`${path} has ${lines} lines`] : []
       }),
-    broken: { 'console/src/pages/a/ATab.tsx': `export const A = () => <QueryTable />\n${'// \n'.repeat(40)}` },
+    broken: Object.fromEntries(
+      ['QueryTable', 'ListPage', 'OperatorList'].map((part) => [
+        `console/src/pages/a/${part}Tab.tsx`,
+        `export const A = () => <${part} />\n${'// \n'.repeat(40)}`,
+      ]),
+    ),
   },
   {
     title: 'no file or folder is called utils, helpers, common, shared or misc',

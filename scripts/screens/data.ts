@@ -3,10 +3,8 @@ import { signInAs } from '../../e2e/support/people.ts'
 import { deploySimulated, requestSimulatedDeploy, type SimulatedSquid } from '../../e2e/support/simulated-squid.ts'
 import type { Shoal } from '../../e2e/support/shoal.ts'
 import { until } from '../../e2e/support/until.ts'
-
-/** The codes of an organization with data of every kind, and of one without any. */
-export const fullOrg = 'harbour-analytics'
-export const emptyOrg = 'new-harbour'
+import { emptyOrg, fullOrg } from './orgs.ts'
+import type { Deployments } from './screen.ts'
 
 const email = 'mia@harbour.example'
 const longName = 'uniswap-v3-liquidity-positions-and-swaps-of-every-chain'
@@ -50,7 +48,7 @@ const failingBuild = {
 const neverCreated: SimulatedSquid = { name: 'never-built', slot: 'v1', build: failingBuild }
 
 export type Session = Awaited<ReturnType<typeof signInAs>> & {
-  deployments: Record<'ok' | 'failed' | 'failedFirst' | 'running', number>
+  deployments: Deployments
 }
 
 /** Creates the organizations, and a user who is an administrator of both and an operator. */
@@ -75,6 +73,8 @@ export async function createData(browser: Browser, shoal: Shoal): Promise<Sessio
   const deployed = []
   for (const squid of squids) deployed.push(await deploySimulated(deployer, squid))
   const ok = deployed[0]?.id ?? 0
+  // A second image, so that the version can be rolled back to the first.
+  await deploySimulated(deployer, { ...squids[0], name: 'erc20-transfers', slot: 'v1', files: { 'mapping.ts': '' } })
   // The running versions do not have this new value yet.
   await api.secrets.change({
     params,
@@ -97,6 +97,10 @@ export async function createData(browser: Browser, shoal: Shoal): Promise<Sessio
   for (const name of ['my-laptop', 'ci', 'a token of the nightly build that copies data to the warehouse'])
     await api.user.createApiToken({ body: { name, scope: 'deploy', organization: null, expiresAt: null } })
   await publishStatusPage(person)
+  const { create } = await api.billing.getSettings({ params })
+  const card = { number: '4242424242424242', expMonth: 12, expYear: 2090, cvc: '123' }
+  await api.billing.enterTestCard({ params, body: { ...create, ...card } })
+  await api.billing.addPaymentMethod({ params, body: create })
   await api.alerts.addChannel({
     params,
     body: { type: 'slack', name: 'Ops room', url: 'https://hooks.slack.com/services/T0/B0/x' },

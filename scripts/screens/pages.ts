@@ -1,19 +1,7 @@
-import { emptyOrg, fullOrg, type Session } from './data.ts'
-import type { Persona } from './people.ts'
-import { states, type State } from './states.ts'
-
-/**
- * A page for screenshots. `as`: the person who opens it, by default the owner, for whom there are screenshots of every state.
- * `press`: the name of a button to press first, for example to open a dialog. `hasOwnTheme`: the page reads the theme only when it loads.
- */
-export type Screen = {
-  name: string
-  path: string
-  as?: Persona
-  press?: string
-  states?: readonly State[]
-  hasOwnTheme?: true
-}
+import { dialogScreens } from './dialogs.ts'
+import { emptyOrg, fullOrg } from './orgs.ts'
+import type { Deployments, Persona, Screen } from './screen.ts'
+import { states } from './states.ts'
 
 const screenOf =
   (as: Persona) =>
@@ -22,15 +10,16 @@ const guest = screenOf('guest')
 const full = { states: ['full'] } as const
 const docs = { hasOwnTheme: true } as const
 
-/** Returns every page of the console, and each dialog with its own layout. */
-export function screens({ deployments: { ok, failed, failedFirst, running } }: Session): Screen[] {
+/** Returns every page of the console, and each dialog, menu and popover with its own layout. */
+export function screens(deployments: Deployments): Screen[] {
   return [
     ...publicScreens(),
-    ...squidScreens({ ok, failed, failedFirst, running }),
+    ...squidScreens(deployments),
     ...monitoringScreens(),
     ...orgScreens(),
     ...operatorScreens(),
     ...accountScreens(),
+    ...dialogScreens(deployments),
   ]
 }
 
@@ -54,7 +43,7 @@ const publicScreens = (): Screen[] => [
   { name: 'maintenance', path: '/squids', states: ['unavailable'] },
 ]
 
-function squidScreens({ ok, failed, failedFirst, running }: Session['deployments']): Screen[] {
+function squidScreens({ ok, failed, failedFirst, running }: Deployments): Screen[] {
   const version = '/squids/erc20-transfers/v1'
   const broken = '/squids/erc20-transfers/v2'
   const tabs = ['details', 'logs', 'metrics', 'deployments', 'db', 'manifest', 'package', 'processors']
@@ -80,7 +69,6 @@ function squidScreens({ ok, failed, failedFirst, running }: Session['deployments
     { name: 'deployment-failed-first', path: `/squids/never-built/v1/deployments/${failedFirst}`, ...full },
     { name: 'playground', path: `${version}/playground` },
     { name: 'schema', path: `${version}/schema` },
-    { name: 'dialog-add-tag', path: version, press: 'Add tag', ...full },
   ]
 }
 
@@ -91,7 +79,6 @@ const monitoringScreens = (): Screen[] => [
   { name: 'alerts-rules', path: '/monitoring/alerts/rules' },
   { name: 'alerts-channels', path: '/monitoring/alerts/channels' },
   { name: 'alerts-deliveries', path: '/monitoring/alerts/deliveries' },
-  { name: 'dialog-add-channel', path: '/monitoring/alerts/channels', press: 'Add channel', ...full },
 ]
 
 const orgScreens = (): Screen[] => [
@@ -106,10 +93,8 @@ const orgScreens = (): Screen[] => [
   { name: 'portal-chain', path: '/portal/chains/ethereum-mainnet', as: 'previewer', states },
   screenOf('previewer')('portal-chain-unknown', '/portal/chains/nothing'),
   { name: 'settings', path: '/settings' },
-  { name: 'dialog-invite', path: '/settings', press: 'Invite user', ...full },
   { name: 'domains', path: '/settings/domains' },
   { name: 'status-page', path: '/settings/status-page' },
-  { name: 'dialog-new-incident', path: '/settings/status-page', press: 'New incident', ...full },
   { name: 'billing', path: '/billing' },
   { name: 'billing-usage', path: '/billing/usage' },
   { name: 'billing-limits', path: '/billing/limits' },

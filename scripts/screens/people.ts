@@ -2,23 +2,9 @@ import type { Browser, BrowserContext } from 'playwright-core'
 import { newUser } from '../../e2e/support/browser.ts'
 import { signInAs, signUpInBrowser } from '../../e2e/support/people.ts'
 import type { Shoal } from '../../e2e/support/shoal.ts'
-import { fullOrg, type Session } from './data.ts'
-
-/**
- * Who opens a page: the owner of the organizations (`previewer`: in preview mode), a visitor who is signed out, or a user who has not
- * confirmed the email, accepted the terms, described the work or responded to an invitation, or who may only read.
- */
-const personas = [
-  'owner',
-  'previewer',
-  'guest',
-  'unconfirmed',
-  'withoutTerms',
-  'newcomer',
-  'invited',
-  'viewer',
-] as const
-export type Persona = (typeof personas)[number]
+import type { Session } from './data.ts'
+import { fullOrg } from './orgs.ts'
+import type { Persona } from './screen.ts'
 
 const password = 'a password of screenshots'
 

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import type { BrowserContext, Page, Route } from 'playwright-core'
 import { axeFlaws, switchTheme } from '../../e2e/support/browser.ts'
 import { answerGraphql } from '../../e2e/support/graphql-route.ts'
-import { emptyOrg, fullOrg } from './data.ts'
-import type { Screen } from './pages.ts'
+import { emptyOrg, fullOrg } from './orgs.ts'
+import type { Screen, Step } from './screen.ts'
 import type { State } from './states.ts'
 
 const themes = ['light', 'dark'] as const
@@ -63,10 +63,32 @@ const showAll = (page: Page): Promise<void> =>
     await frame()
   })()`)
 
+const openOverlay = '[role=dialog], [role=alertdialog], [role=menu]'
+const overlayTimeout = { timeout: 20_000 }
+
+/** Throws if the page has no such button, menu item or field. */
+async function take(page: Page, step: Step): Promise<void> {
+  if (typeof step === 'string' || step instanceof RegExp) return await clickControl(page, step)
+  if ('key' in step) return await page.keyboard.press(step.key)
+  await page.getByLabel(step.fill).fill(step.with, overlayTimeout)
+}
+
+function clickControl(page: Page, name: string | RegExp): Promise<void> {
+  const ofName = { name, exact: true }
+  const control = page.getByRole('button', ofName).or(page.getByRole('menuitem', ofName)).first()
+  return control.click(overlayTimeout)
+}
+
+/** Resolves when the page shows that the server does not respond. */
+async function loseConnection(page: Page): Promise<void> {
+  await page.route('**/api/v1/**', (route) => route.abort())
+  await page.getByText(/^No connection since/).waitFor()
+}
+
 /** Saves screenshots of a page in both themes at every width, as `<name>-<state>-<theme>-<width>.png`. Returns a line for each flaw that axe finds, and for each screenshot that is wider than the window. */
 export async function takeScreenshots(
   context: BrowserContext,
-  { name, path, press, hasOwnTheme }: Screen,
+  { name, path, press, hasLostConnection, responses = {}, hasOwnTheme }: Screen,
   state: State,
   folder: string,
 ): Promise<string[]> {
@@ -75,22 +97,20 @@ export async function takeScreenshots(
   const problems: string[] = []
   try {
     await intercept(page, state)
+    for (const [url, payload] of Object.entries(responses))
+      await page.route(url, (route) => route.fulfill({ json: { payload } }))
     const org = state === 'empty' ? emptyOrg : fullOrg
     await page.setViewportSize(windows[0])
     await page.goto(`${path}${path.includes('?') ? '&' : '?'}organization=${org}`)
     await settle(page, state)
-    if (press)
-      await page
-        .getByRole('button', { name: press, exact: true })
-        .first()
-        .click({ timeout: 5000 })
-        .catch(() => null)
-    if (press)
-      await page
-        .getByRole('dialog')
-        .first()
-        .waitFor({ timeout: 5000 })
-        .catch(() => null)
+    const overlay = page.locator(openOverlay).first()
+    try {
+      for (const step of press ?? []) await take(page, step)
+      if (press) await overlay.waitFor(overlayTimeout)
+    } catch (error) {
+      return [`${name}-${state}: nothing has opened, no screenshots: ${String(error)}`]
+    }
+    if (hasLostConnection) await loseConnection(page)
     for (const theme of themes) {
       await switchTheme(page, theme)
       // Public pages use the colour scheme of the browser.
@@ -101,6 +121,7 @@ export async function takeScreenshots(
         await page.setViewportSize(window)
         await showAll(page)
         const id = `${name}-${state}-${theme}-${window.width}`
+        if (press && !(await overlay.isVisible())) problems.push(`${id}: the dialog or menu has closed`)
         const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
         if (overflowPx > 0) problems.push(`${id}: ${overflowPx} px wider than the window`)
         if (hasAxe(theme, window.width)) problems.push(...(await axeFlaws(page)).map((flaw) => `${id}: ${flaw}`))

@@ -1,5 +1,5 @@
 import { ApiError } from '@shoal/contract'
-import { useSyncExternalStore } from 'react'
+import { createStore } from '../lib/store.ts'
 
 /** Failures within this time count as one, because a page sends several requests in parallel. */
 const burstMs = 1000
@@ -7,8 +7,7 @@ const minFailures = 2
 
 type Outage = { failures: number; sinceMs: number; lastMs: number }
 
-let outage: Outage | null = null
-const listeners = new Set<() => void>()
+const outage = createStore<Outage | null>(null)
 
 /** True if the operator has announced maintenance. The server then refuses only the request for the session; all other calls succeed. */
 export const isMaintenance = (error: unknown): boolean => error instanceof ApiError && error.body.code === 'MAINTENANCE'
@@ -30,35 +29,26 @@ export const isServerResponding = (): Promise<boolean> =>
 /** Records a response. Returns true if it ends an outage that the connection bar showed. */
 export function recordResponse(): boolean {
   const wasDisconnected = disconnectedSinceMs() !== null
-  const hadFailed = outage !== null
-  outage = null
-  if (hadFailed) notifyListeners()
+  if (hasFailed()) outage.set(null)
   return wasDisconnected
 }
 
 /** Records a request that failed because the server is unreachable (`isUnreachable`). */
 export function recordFailure(nowMs = Date.now()): void {
-  if (outage && nowMs - outage.lastMs < burstMs) return
-  outage = { failures: (outage?.failures ?? 0) + 1, sinceMs: outage?.sinceMs ?? nowMs, lastMs: nowMs }
-  notifyListeners()
+  const { failures, sinceMs, lastMs } = outage.get() ?? { failures: 0, sinceMs: nowMs, lastMs: -Infinity }
+  if (nowMs - lastMs >= burstMs) outage.set({ failures: failures + 1, sinceMs, lastMs: nowMs })
 }
 
 /** True from the first failed request until a response arrives. */
-export const hasFailed = (): boolean => outage !== null
+export const hasFailed = (): boolean => outage.get() !== null
 
 /** The time of the first failure in milliseconds, once there were two bursts of failures; null before and while connected. */
-export const disconnectedSinceMs = (): number | null =>
-  outage && outage.failures >= minFailures ? outage.sinceMs : null
+export const disconnectedSinceMs = (): number | null => sinceMsOf(outage.get())
 
-function notifyListeners(): void {
-  for (const listener of listeners) listener()
-}
+const sinceMsOf = (current: Outage | null) => (current && current.failures >= minFailures ? current.sinceMs : null)
 
 /** Calls `listener` after each change of the connection. Returns a function that removes the listener. */
-export function onConnectionChange(listener: () => void): () => void {
-  listeners.add(listener)
-  return () => listeners.delete(listener)
-}
+export const onConnectionChange = outage.subscribe
 
 /** `disconnectedSinceMs` as React state. */
-export const useDisconnectedSince = (): number | null => useSyncExternalStore(onConnectionChange, disconnectedSinceMs)
+export const useDisconnectedSince = (): number | null => sinceMsOf(outage.use())

@@ -2,6 +2,7 @@ import { createMemoryHistory, type AnyRoute } from '@tanstack/react-router'
 import { QueryClient } from '@tanstack/react-query'
 import { beforeEach, expect, test, vi } from 'vitest'
 import type { User } from '@shoal/contract'
+import { screens } from '../../../scripts/screens/pages.ts'
 
 // Stubs of the browser APIs that the router and the local settings use.
 const stored = new Map<string, string>()
@@ -86,12 +87,31 @@ function open(url: string, session: Session) {
 
 beforeEach(() => stored.clear())
 
+const withoutTrailingSlash = (path: string) => (path === '/' ? path : path.replace(/\/$/, ''))
+
 test('the routes are exactly those of spec 2.1 and 2.2 and those that Shoal adds', () => {
   const router = makeRouter(new QueryClient(), createMemoryHistory())
-  const withoutTrailingSlash = (path: string) => (path === '/' ? path : path.replace(/\/$/, ''))
   const paths = new Set(Object.keys(router.routesByPath).map(withoutTrailingSlash))
   paths.delete('/$')
   expect([...paths].sort()).toEqual([...guestPaths, ...specPaths, ...otherPaths].sort())
+})
+
+/** Routes that show no page, with the reason. */
+const withoutScreen = {
+  '/oauth/$provider': 'is shown only until the provider has responded',
+  '/organizations/secretes': 'redirects to the secrets',
+  '/portal': 'redirects to the chains of the Portal',
+}
+
+test('every other route has a screen, of which `npm run screens` takes screenshots', () => {
+  const router = makeRouter(new QueryClient(), createMemoryHistory())
+  const shown = screens({ ok: 1, failed: 2, failedFirst: 3, running: 4 }).map(({ path }) => {
+    const route = router.getMatchedRoutes(new URL(path, 'http://localhost').pathname)[0].at(-1)
+    return withoutTrailingSlash(String(route?.fullPath))
+  })
+  const paths = Object.keys(router.routesByPath).map(withoutTrailingSlash)
+  const missing = new Set(paths).difference(new Set([...shown, '/$']))
+  expect([...missing].sort()).toEqual(Object.keys(withoutScreen).sort())
 })
 
 /** Routes behind the session gate that start no query, with the reason. */

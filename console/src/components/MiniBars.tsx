@@ -12,7 +12,6 @@ const heightPx = 18
 
 /** A small bar chart for table rows. A zero is drawn as a thin bar, so that users can count the bars. */
 export function MiniBars({ label, values, tip }: Props) {
-  const max = Math.max(1, ...values)
   return (
     <svg
       role="img"
@@ -22,17 +21,15 @@ export function MiniBars({ label, values, tip }: Props) {
       height={heightPx}
       className="inline-block align-middle text-accent"
     >
-      <path d={barsOf(values, max, false)} fill="currentColor" opacity={0.8} />
-      <path d={barsOf(values, max, true)} fill="currentColor" opacity={0.3} />
+      <path d={barsOf(values)} fill="currentColor" opacity={values.some((value) => value > 0) ? 0.8 : 0.3} />
     </svg>
   )
 }
 
-/** The outlines of the bars whose value is zero, or of all others, as one path. A chart thus has two elements instead of one per bar. */
-function barsOf(values: readonly number[], max: number, isZero: boolean): string {
-  return values
-    .map((value, index) => ((value === 0) === isZero ? barOf(index * stepPx, (value / max) * heightPx) : ''))
-    .join('')
+/** The outlines of all bars as one path, because one element for each bar would slow down long lists. */
+function barsOf(values: readonly number[]): string {
+  const max = Math.max(1, ...values)
+  return values.map((value, index) => barOf(index * stepPx, (value / max) * heightPx)).join('')
 }
 
 /** The outline of a bar with rounded corners, at least 1.5 px high. */

@@ -22,9 +22,14 @@ export function StatusDot({ tone, children, isPulsing = false, reason }: Props) 
       )}
       {...(reason && { 'data-tip': reason, 'aria-description': reason, tabIndex: 0 })}
     >
-      <span aria-hidden className="relative size-1.75 shrink-0 self-center rounded-full bg-current">
-        <span className={cx('absolute -inset-0.75 rounded-full bg-current opacity-18', isPulsing && 'pulse-dot')} />
-      </span>
+      <span
+        aria-hidden
+        className={cx(
+          'relative size-1.75 shrink-0 self-center rounded-full bg-current',
+          'before:absolute before:-inset-0.75 before:rounded-full before:bg-current before:opacity-18',
+          isPulsing && 'before:pulse-dot',
+        )}
+      />
       {children}
     </span>
   )

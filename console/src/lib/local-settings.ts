@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { createStore } from './store.ts'
 
 /** Settings in localStorage, under the keys of spec 3. */
 export type LocalSettings = {
@@ -43,7 +44,9 @@ const textKeys: string[] = ['user_token', 'userOrgCode', 'theme']
 /** Settings that a logout keeps. */
 const keptOnLogout = ['theme', 'singleKeys']
 
-const listeners = new Set<() => void>()
+/** The number of changes in this tab. */
+const changes = createStore(0)
+const recordChange = () => changes.set(changes.get() + 1)
 
 /** The stored value, or the default if it is missing or invalid. */
 export function getSetting<K extends keyof LocalSettings>(key: K): LocalSettings[K] {
@@ -65,21 +68,21 @@ function parseJson(text: string): unknown {
 export function setSetting<K extends keyof LocalSettings>(key: K, value: LocalSettings[K]): void {
   if (value === null) localStorage.removeItem(key)
   else localStorage.setItem(key, String(value))
-  for (const listener of listeners) listener()
+  recordChange()
 }
 
 /** Removes all settings except the theme and the choice of shortcuts, at a logout (spec 4). */
 export function clearSession(): void {
   for (const key of Object.keys(defaults)) if (!keptOnLogout.includes(key)) localStorage.removeItem(key)
-  for (const listener of listeners) listener()
+  recordChange()
 }
 
 /** Subscribes to changes in this tab and in others. Returns a function that unsubscribes. */
 export function onSettingChange(listener: () => void): () => void {
-  listeners.add(listener)
+  const unsubscribe = changes.subscribe(listener)
   window.addEventListener('storage', listener)
   return () => {
-    listeners.delete(listener)
+    unsubscribe()
     window.removeEventListener('storage', listener)
   }
 }

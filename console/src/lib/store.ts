@@ -1,7 +1,15 @@
 import { useSyncExternalStore } from 'react'
 
-/** `use` is a hook that returns the value and renders the component again when it changes. */
-export type Store<T> = { get: () => T; set: (value: T) => void; use: () => T }
+/**
+ * `use` is a hook that returns the value and renders the component again when it changes. `subscribe` calls a function after each `set`, and
+ * returns a function that ends this.
+ */
+export type Store<T> = {
+  get: () => T
+  set: (value: T) => void
+  use: () => T
+  subscribe: (listener: () => void) => () => void
+}
 
 /** A value outside of React that components render, such as the open dialog. */
 export function createStore<T>(initial: T): Store<T> {
@@ -10,7 +18,7 @@ export function createStore<T>(initial: T): Store<T> {
   const get = () => value
   const subscribe = (listener: () => void) => {
     listeners.add(listener)
-    return () => listeners.delete(listener)
+    return () => void listeners.delete(listener)
   }
   return {
     get,
@@ -18,6 +26,7 @@ export function createStore<T>(initial: T): Store<T> {
       value = next
       for (const listener of listeners) listener()
     },
+    subscribe,
     use: () => useSyncExternalStore(subscribe, get),
   }
 }

@@ -85,7 +85,16 @@ test('the row menu of the list has all actions of the version, including the rol
   await page.getByRole('menuitem', { name: 'Delete' }).waitFor()
   const labels = await page.getByRole('menuitem').allInnerTexts()
   const pin = 'Pin squid to the top'
-  expect(labels).toEqual(['Copy endpoint', 'Restart', 'Redeploy', 'Hibernate', 'Roll back…', pin, 'Delete'])
+  expect(labels).toEqual([
+    'Copy endpoint',
+    'Schema and examples',
+    'Restart',
+    'Redeploy',
+    'Hibernate',
+    'Roll back…',
+    pin,
+    'Delete',
+  ])
   await page.getByRole('menuitem', { name: 'Roll back…' }).click()
   const dialog = page.getByRole('dialog', { name: 'Roll back transfers@v1' })
   await dialog.getByText('There is no earlier image to roll back to.').waitFor()

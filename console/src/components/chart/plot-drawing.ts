@@ -61,6 +61,20 @@ export function drawMarks(plot: uPlot, marks: readonly ChartMark[]): void {
   ctx.restore()
 }
 
+/** The distance between the plot and the labels of an axis, which is uPlot's default. */
+const labelGapPx = 5
+
+/** Draws the last label of the time axis, which ends where the plot ends. */
+export function drawEndLabel({ ctx, bbox }: uPlot, label: string): void {
+  ctx.save()
+  ctx.fillStyle = tokenValue('n9')
+  ctx.font = `${11 * devicePixelRatio}px Geist, system-ui, sans-serif`
+  ctx.textAlign = 'right'
+  ctx.textBaseline = 'top'
+  ctx.fillText(label, bbox.left + bbox.width, bbox.top + bbox.height + labelGapPx * devicePixelRatio)
+  ctx.restore()
+}
+
 function line(ctx: CanvasRenderingContext2D, fromX: number, fromY: number, toX: number, toY: number): void {
   ctx.lineWidth = devicePixelRatio
   ctx.beginPath()

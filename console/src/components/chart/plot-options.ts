@@ -13,7 +13,8 @@ import {
   type ChartScale,
   type ChartSeries,
 } from './chart-data.ts'
-import { axisFont, drawMarks, drawNoData, drawThreshold } from './plot-drawing.ts'
+import { axisFont, drawEndLabel, drawMarks, drawNoData, drawThreshold } from './plot-drawing.ts'
+import { timeLabels } from './time-labels.ts'
 
 export type PlotInput = {
   data: ChartData
@@ -40,8 +41,6 @@ export const fadedAlpha = 0.15
 
 /** Padding to the right of the plot. */
 const rightPx = 8
-/** Maximum width of a character of a label on an axis. */
-const characterPx = 6
 
 /** Shorter drags are accidental, and select no range. */
 const minDragPx = 8
@@ -73,6 +72,8 @@ export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Opt
   const drawnSeries = data.series.map((series, index) => ({ series, color: colorToken(series, index) }))
   if (scale.isStacked) drawnSeries.reverse()
   const axis = { stroke: () => tokenValue('n9'), font: axisFont, ticks: { show: false } }
+  // uPlot aligns all labels of an axis in the same way, so that only a drawn label can end where the plot ends.
+  let endLabel = ''
   const hasManyLines = data.series.length > maxUnfocusedLines
   return {
     width: widthPx,
@@ -98,7 +99,11 @@ export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Opt
         grid: { show: false },
         size: 28,
         space: 84,
-        values: (plot, ticks) => timeLabels(plot, ticks, latest().formatTime),
+        values: (plot, ticks) => {
+          const { labels, end } = labelsOf(plot, ticks, latest())
+          endLabel = end
+          return labels
+        },
       },
       {
         ...axis,
@@ -112,7 +117,11 @@ export function plotOptions(latest: () => PlotInput, widthPx: number): uPlot.Opt
     series: [{}, ...drawnSeries.map(({ series, color }) => seriesOptions(series, color, scale))],
     hooks: {
       drawClear: [(plot) => drawNoData(plot, latest().beginsAt)],
-      draw: [(plot) => drawThreshold(plot, latest().scale), (plot) => drawMarks(plot, latest().marks)],
+      draw: [
+        (plot) => drawThreshold(plot, latest().scale),
+        (plot) => drawMarks(plot, latest().marks),
+        (plot) => drawEndLabel(plot, endLabel),
+      ],
       setSelect: [(plot) => zoom(plot, latest().onZoom)],
     },
   }
@@ -135,17 +144,16 @@ function zoom(plot: uPlot, onZoom: PlotInput['onZoom']): void {
   if (width >= minDragPx && plot.cursor.event) onZoom?.(plot.posToVal(left, 'x'), plot.posToVal(left + width, 'x'))
 }
 
-/** Omits labels that repeat the previous one and labels that the end of the axis would cut off. */
-function timeLabels(plot: uPlot, ticks: number[], formatTime: PlotInput['formatTime']): string[] {
-  const { min, max } = plot.scales['x'] ?? {}
+/** The labels of these ticks, and of the end of the axis. */
+function labelsOf(plot: uPlot, ticks: readonly number[], { data, formatTime }: PlotInput) {
+  const { min = 0, max = 0 } = plot.scales['x'] ?? {}
   const spanSeconds = (max ?? 0) - (min ?? 0)
-  const pxPerSecond = plot.bbox.width / devicePixelRatio / Math.max(spanSeconds, 1)
-  const format = formatTime ?? ((timeMs: number) => formatChartTime(timeMs, spanSeconds * 1000))
-  const labels = ticks.map((seconds) => format(seconds * 1000))
-  return ticks.map((seconds, index) => {
-    const label = labels[index] ?? ''
-    const remainingPx = ((max ?? 0) - seconds) * pxPerSecond + rightPx
-    return label === labels[index - 1] || (label.length * characterPx) / 2 > remainingPx ? '' : label
+  return timeLabels({
+    ticks,
+    max: max ?? 0,
+    last: data.times.at(-1) ?? 0,
+    pxPerSecond: plot.bbox.width / devicePixelRatio / Math.max(spanSeconds, 1),
+    format: formatTime ?? ((timeMs) => formatChartTime(timeMs, spanSeconds * 1000)),
   })
 }
 

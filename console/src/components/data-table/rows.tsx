@@ -1,9 +1,15 @@
-import { Ellipsis } from 'lucide-react'
 import { memo, type ReactNode } from 'react'
 import { Skeleton } from '../../ui/Skeleton.tsx'
 import { cx } from '../../ui/classes.ts'
 import { numberClass, tdClass } from '../../ui/control-classes.ts'
 import { hideBelowClass, type Column } from './columns.ts'
+
+/** Three dots, as one path, because each row has them. */
+const Dots = () => (
+  <svg aria-hidden viewBox="0 0 24 24" className="size-4 stroke-current" strokeWidth={4} strokeLinecap="round">
+    <path d="M5 12h.01M12 12h.01M19 12h.01" />
+  </svg>
+)
 
 /** A ref that measures a line of a long table; null if all lines are in the DOM. */
 type Measure = ((line: HTMLTableRowElement | null) => void) | null
@@ -74,7 +80,7 @@ function Row<T>({
             })}
             className="inline-grid size-7 place-items-center rounded-md text-ink-3 not-aria-disabled:hover:bg-muted not-aria-disabled:hover:text-ink aria-disabled:cursor-not-allowed aria-disabled:opacity-50 aria-expanded:bg-muted aria-expanded:text-ink"
           >
-            <Ellipsis size={16} aria-hidden />
+            <Dots />
           </button>
         </td>
       )}

@@ -35,7 +35,7 @@ export default function DeployGuide() {
   const [name, setName] = useState('')
   const [template, setTemplate] = useState<Template>('evm')
   return (
-    <div className="max-w-190">
+    <div className="max-w-200">
       <GuideHeader />
       <ol className="mt-5 flex flex-col gap-6">
         <Step number={1} title="Install the command-line tool">

@@ -35,6 +35,7 @@ const searchedCount = 100
 export function useVersionActions() {
   const { code } = useOrg()
   const client = useQueryClient()
+  const navigate = useNavigate()
   const membership = useMembership()
   const rollback = useRollback()
   const restart = useApiMutation('squids.restart', versionChange)
@@ -58,6 +59,8 @@ export function useVersionActions() {
   const context = {
     membership,
     redeploy,
+    openSchema: ({ name: squidName, slot: squidSlot }: SquidSummary) =>
+      void navigate({ to: '/squids/$squidName/$squidSlot/schema', params: { squidName, squidSlot } }),
     restart: (squid: SquidSummary) => restart.mutate(callOf(squid)),
     hibernate: (squid: SquidSummary) => hibernate.mutateAsync(callOf(squid)),
     remove: (squid: SquidSummary) => remove.mutateAsync(callOf(squid)),

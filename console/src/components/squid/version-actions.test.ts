@@ -11,7 +11,7 @@ const running = {
   api: { urls: [{ type: 'canonical', url: 'https://erc20' }] },
 } as unknown as SquidSummary
 const call = () => undefined
-const context = { restart: call, redeploy: call, hibernate: call, remove: call }
+const context = { openSchema: call, restart: call, redeploy: call, hibernate: call, remove: call }
 
 /** The enabled actions of a version, for an admin or a viewer. */
 const enabledOn = (squid: SquidSummary, roleType: 'admin' | 'viewer' = 'admin') =>
@@ -19,9 +19,17 @@ const enabledOn = (squid: SquidSummary, roleType: 'admin' | 'viewer' = 'admin') 
     .filter(({ disabledReason }) => disabledReason === null)
     .map(({ label }) => label)
 
-test('on a running version, an admin may run all actions, and a viewer may only copy the endpoint', () => {
-  expect(enabledOn(running)).toEqual(['Copy endpoint', 'Restart', 'Redeploy', 'Hibernate', 'Roll back…', 'Delete'])
-  expect(enabledOn(running, 'viewer')).toEqual(['Copy endpoint'])
+test('on a running version, an admin may run all actions, and a viewer may only copy the endpoint and open the schema', () => {
+  expect(enabledOn(running)).toEqual([
+    'Copy endpoint',
+    'Schema and examples',
+    'Restart',
+    'Redeploy',
+    'Hibernate',
+    'Roll back…',
+    'Delete',
+  ])
+  expect(enabledOn(running, 'viewer')).toEqual(['Copy endpoint', 'Schema and examples'])
 })
 
 test('a hibernated version can be redeployed, and its endpoint cannot be copied', () => {
@@ -29,10 +37,10 @@ test('a hibernated version can be redeployed, and its endpoint cannot be copied'
   expect(enabledOn(hibernated)).toEqual(['Restart', 'Redeploy', 'Roll back…', 'Delete'])
 })
 
-test('a version that was never deployed successfully cannot be redeployed or rolled back, and one that is being deployed only allows copying its endpoint', () => {
+test('a version that was never deployed successfully cannot be redeployed or rolled back, and one that is being deployed only allows using its API', () => {
   expect(enabledOn({ ...running, deployedAt: null })).not.toContain('Redeploy')
   expect(enabledOn({ ...running, deployedAt: null })).not.toContain('Roll back…')
-  expect(enabledOn({ ...running, status: 'DEPLOYING' })).toEqual(['Copy endpoint'])
+  expect(enabledOn({ ...running, status: 'DEPLOYING' })).toEqual(['Copy endpoint', 'Schema and examples'])
 })
 
 test('to delete a version, the user must type its name, and the confirmation names what is lost', () => {

@@ -1,5 +1,5 @@
 import { squidActionChecks, type SquidSummary } from '@shoal/contract'
-import { Copy, Moon, Rocket, RotateCw, Trash2, Undo2 } from 'lucide-react'
+import { Copy, ListTree, Moon, Rocket, RotateCw, Trash2, Undo2 } from 'lucide-react'
 import { lazyPart } from '../../lib/lazy.tsx'
 import type { ActionOn } from '../actions.ts'
 import { copyWithToast } from '../copy-with-toast.ts'
@@ -9,11 +9,18 @@ import { endpointOf } from './endpoint-of.ts'
 const RollbackDialog = lazyPart(() => import('./RollbackDialog.tsx'))
 
 /** The functions that the actions on a version call. */
-export type VersionContext = Record<'restart' | 'redeploy' | 'hibernate' | 'remove', (squid: SquidSummary) => unknown>
+export type VersionContext = Record<
+  'openSchema' | 'restart' | 'redeploy' | 'hibernate' | 'remove',
+  (squid: SquidSummary) => unknown
+>
 
 /** Why a version has no image to deploy again; null if it has one. */
 const noImageReason = (squid: SquidSummary): string | null =>
   squidActionChecks.rollback(squid) ?? (squid.deployedAt === null ? 'It was never deployed successfully.' : null)
+
+/** Why the API of a version cannot be used; null if it can. */
+const noApiReason = (squid: SquidSummary): string | null =>
+  endpointOf(squid) === null ? 'This version has no API.' : squidActionChecks.copyEndpoint(squid)
 
 /**
  * The actions on a version, with their confirmations (spec 4, Actions). The list, the header of a version and the command
@@ -23,12 +30,17 @@ export const versionActions = {
   copyEndpoint: {
     label: 'Copy endpoint',
     icon: Copy,
-    disabledReason: (squid) =>
-      endpointOf(squid) === null ? 'This version has no API.' : squidActionChecks.copyEndpoint(squid),
+    disabledReason: noApiReason,
     run: (squid) => {
       const url = endpointOf(squid)
       if (url !== null) void copyWithToast(url, 'Endpoint copied', url)
     },
+  },
+  openSchema: {
+    label: 'Schema and examples',
+    icon: ListTree,
+    disabledReason: noApiReason,
+    run: (squid, { openSchema }) => openSchema(squid),
   },
   restart: {
     label: 'Restart',

@@ -29,7 +29,7 @@ export function DetailsForm({ org: { code, billingDetails } }: { org: Org }) {
       submitLabel="Save details"
     >
       {({ field }) => (
-        <div className="grid max-w-180 gap-x-4 gap-y-3 sm:grid-cols-2">
+        <div className="grid max-w-200 gap-x-4 gap-y-3 sm:grid-cols-2">
           <TextField label="Name" autoComplete="organization" {...field('name')} />
           <TextField label="Billing email" type="email" autoComplete="email" {...field('email')} />
           <TextField label="Address" autoComplete="address-line1" {...field('addressLine1')} />

@@ -1,7 +1,5 @@
-import { useState, type ReactNode } from 'react'
-import { errorText } from '../../api/error-text.ts'
-import { saveFile } from '../../lib/save-file.ts'
-import { toast, unexpectedErrorTitle } from '../../lib/toasts.ts'
+import type { ReactNode } from 'react'
+import { useDownload } from '../../components/use-download.ts'
 import { Button } from '../../ui/Button.tsx'
 
 type Props = {
@@ -17,18 +15,9 @@ type Props = {
 
 /** A button that requests a file and saves it as a download. */
 export function DownloadButton({ request, fileName, icon, size = 32, label, children }: Props) {
-  const [isPending, setIsPending] = useState(false)
-  const download = async () => {
-    setIsPending(true)
-    try {
-      saveFile(await (await request()).blob(), fileName)
-    } catch (error) {
-      toast({ tone: 'bad', title: unexpectedErrorTitle, message: errorText(error) })
-    }
-    setIsPending(false)
-  }
+  const { isPending, download } = useDownload(request, fileName)
   return (
-    <Button size={size} icon={icon} isPending={isPending} aria-label={label} onClick={() => void download()}>
+    <Button size={size} icon={icon} isPending={isPending} aria-label={label} onClick={download}>
       {children}
     </Button>
   )

@@ -4,6 +4,7 @@ import { useParams } from '@tanstack/react-router'
 import { Download, Pause, Play } from 'lucide-react'
 import { useState } from 'react'
 import { useOrg } from '../../api/active-org.ts'
+import { open } from '../../api/client.ts'
 import { hasStatus } from '../../api/error-text.ts'
 import type { Prefetch } from '../../api/prefetch.ts'
 import { prefetchVersion, versionQuery, type VersionPath } from '../../api/version.ts'
@@ -12,6 +13,7 @@ import { EmptyState } from '../../components/EmptyState.tsx'
 import { ErrorState } from '../../components/ErrorState.tsx'
 import { QueryView } from '../../components/QueryView.tsx'
 import { StatusDot } from '../../components/StatusDot.tsx'
+import { useDownload } from '../../components/use-download.ts'
 import { stringifySearch } from '../../lib/search-params.ts'
 import { Button } from '../../ui/Button.tsx'
 import { SkeletonRows } from '../../ui/Skeleton.tsx'
@@ -22,7 +24,6 @@ import { LogFilters } from './LogFilters.tsx'
 import type { FeedState, LiveStatus, LogFeed } from './feed/log-feed.ts'
 import { LogView } from './view/LogView.tsx'
 import { SavedFilters } from './SavedFilters.tsx'
-import { useDownload } from './use-download.ts'
 import { useLogFeed } from './feed/use-log-feed.ts'
 
 /** Only the log of a build is read with queries. The programs' log is a stream. */
@@ -72,7 +73,11 @@ function ProgramLogs({ version, params }: ProgramLogsProps) {
     if (isEndUnloaded) feed.jumpToEnd()
     setFollowing(true)
   }
-  const { isPending, download } = useDownload(params, logsQuery)
+  const { filter, from, to } = logsQuery
+  const { isPending, download } = useDownload(
+    () => open('logs.download', { params, query: { ...filter, from, to } }),
+    `${params.reference}.log`,
+  )
   return (
     <div className="flex flex-col gap-3">
       <div className="flex flex-wrap items-center gap-2">

@@ -1,6 +1,6 @@
 import type { IngressPoint, TimeGroup, UsagePoint } from '@shoal/contract'
 import type { ChartData, ChartScale, ChartSeries } from '../../components/chart/chart-data.ts'
-import { countOf, formatCount, formatDecimal, formatInteger, formatMegabytes } from '../../lib/format.ts'
+import { countOf, formatCount, formatDecimal, formatInteger, formatMegabytes, formatPercent } from '../../lib/format.ts'
 
 export type Ingress = { timeGroup: TimeGroup; metrics: readonly IngressPoint[] }
 export type Usage = { timeGroup: TimeGroup; metrics: readonly UsagePoint[] }
@@ -110,3 +110,51 @@ const withoutUnknownLimits = (data: ChartData): ChartData => ({
   ...data,
   series: data.series.filter(({ kind, values }) => kind !== 'limit' || values.some((value) => value !== null)),
 })
+
+const noRequests = 'No requests for the selected time range.'
+/** The text for empty charts, as in spec 2.10. */
+export const noData = 'No data available for the selected time range'
+
+/** What the API returns; undefined while loading. */
+export type Metrics = { ingress?: Ingress | undefined; usage?: Usage | undefined }
+type DrawnChart = { data: ChartData; note: string }
+export type ChartSpec = {
+  title: string
+  source: keyof Metrics
+  scale: ChartScale
+  emptyText: string
+  /** Returns undefined if the metrics of the source are not loaded. */
+  draw: (metrics: Metrics) => DrawnChart | undefined
+}
+
+/** The four charts of spec 2.9 in their order. */
+export const charts: readonly ChartSpec[] = [
+  ingressChart('Traffic', trafficScale, trafficChart, trafficNote),
+  usageChart('CPU usage', cpuScale, cpuChart, 'cores'),
+  usageChart('RAM usage', memoryScale, memoryChart, ''),
+  ingressChart('Response latency', latencyScale, latencyChart, () => 'of valid requests'),
+]
+
+type ChartOf<T> = (metrics: T) => ChartData
+
+function ingressChart(
+  title: string,
+  scale: ChartScale,
+  dataOf: ChartOf<Ingress>,
+  noteOf: (ingress: Ingress) => string,
+): ChartSpec {
+  const draw = ({ ingress }: Metrics) => ingress && { data: dataOf(ingress), note: noteOf(ingress) }
+  return { title, source: 'ingress', scale, emptyText: noRequests, draw }
+}
+
+function usageChart(title: string, scale: ChartScale, dataOf: ChartOf<Usage>, note: string): ChartSpec {
+  const draw = ({ usage }: Metrics) => usage && { data: dataOf(usage), note }
+  return { title, source: 'usage', scale, emptyText: noData, draw }
+}
+
+function trafficNote(ingress: Ingress): string {
+  const { valid, invalid } = totalsOf(ingress)
+  if (valid + invalid === 0) return ''
+  const share = formatPercent(invalid / (valid + invalid))
+  return `${formatInteger(valid)} valid · ${formatInteger(invalid)} invalid (${share})`
+}

@@ -1,9 +1,10 @@
-import type { ComponentProps, ReactNode } from 'react'
+import { useMemo, type ComponentProps, type ReactNode } from 'react'
 import type { TotalRows } from '../../api/total-pages.ts'
 import { QueryTable, type RowsQuery } from '../../components/data-table/QueryTable.tsx'
 import { useSearchText, type SearchRoute } from '../../components/data-table/url-state.ts'
 import { countOf } from '../../lib/format.ts'
 import { SearchField } from '../../ui/SearchField.tsx'
+import { withSortedShown } from './usage-columns.tsx'
 
 type Row = { id: number }
 
@@ -21,9 +22,19 @@ type Props<T> = Omit<ComponentProps<typeof QueryTable<T>>, 'label' | 'query' | '
 const idOf = ({ id }: Row) => String(id)
 
 /** A list of all organizations, squids or users of the installation, with a search field and the number of rows that match. */
-export function OperatorList<T extends Row>({ route, noun, placeholder, query, children, ...table }: Props<T>) {
+export function OperatorList<T extends Row>({
+  route,
+  noun,
+  placeholder,
+  query,
+  columns,
+  children,
+  ...table
+}: Props<T>) {
   const { text, setText } = useSearchText(route, 'search')
   const { data, ...rest } = query
+  const sorted = table.sort?.sort.column ?? ''
+  const shown = useMemo(() => withSortedShown(columns, sorted), [columns, sorted])
   return (
     <>
       <div className="mb-3 flex flex-wrap items-center gap-3">
@@ -39,6 +50,7 @@ export function OperatorList<T extends Row>({ route, noun, placeholder, query, c
       </div>
       <QueryTable
         {...table}
+        columns={shown}
         label={`${noun[0]?.toUpperCase()}${noun.slice(1)}s`}
         query={{ ...rest, data: data?.rows }}
         idOf={idOf}

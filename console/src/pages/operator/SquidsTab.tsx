@@ -1,13 +1,11 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useMemo } from 'react'
 import type { Prefetch } from '../../api/prefetch.ts'
 import { sortIn, useUrlSort, type SearchOf } from '../../components/data-table/url-state.ts'
 import { OperatorList } from './OperatorList.tsx'
 import { operatorSquidsQuery } from './queries.ts'
 import { referenceOf } from './reference-of.ts'
 import { squidColumns } from './squid-columns.tsx'
-import { withSortedShown } from './usage-columns.tsx'
 import { useSquidActions } from './use-squid-actions.tsx'
 
 const route = getRouteApi('/app/admin/squids')
@@ -25,17 +23,15 @@ const empty = {
 
 /** The list of the versions of all organizations; by default, those that use the most CPU are first. */
 export default function SquidsTab() {
-  const sort = useUrlSort(route, initialSort)
-  const columns = useMemo(() => withSortedShown(squidColumns, sort.sort.column), [sort.sort.column])
   return (
     <OperatorList
       route={route}
       noun="squid"
       placeholder="Squid or organization"
       query={useInfiniteQuery(queryOf(route.useSearch()))}
-      columns={columns}
+      columns={squidColumns}
       nameOf={referenceOf}
-      sort={sort}
+      sort={useUrlSort(route, initialSort)}
       actions={useSquidActions()}
       empty={empty}
     />

@@ -4,7 +4,7 @@ import { squidColumns } from './squid-columns.tsx'
 import { withSortedShown } from './usage-columns.tsx'
 
 /** Ids of the columns that a phone shows. */
-const onPhone = (columns: { id: string; hideBelow?: string }[]) =>
+const onPhone = (columns: readonly { id: string; hideBelow?: string }[]) =>
   columns.filter(({ hideBelow }) => hideBelow === undefined).map(({ id }) => id)
 
 test('on phones, lists show the number column by which they are sorted', () => {

@@ -59,7 +59,7 @@ export const usageColumns = <T extends WithUsage>(): Column<T>[] => [
 ]
 
 /** Returns the columns such that, on phones, the number column by which the list is sorted replaces the default one. */
-export function withSortedShown<T>(columns: Column<T>[], sorted: string): Column<T>[] {
+export function withSortedShown<T>(columns: readonly Column<T>[], sorted: string): readonly Column<T>[] {
   if (!columns.some(({ id, isNumber, hideBelow }) => id === sorted && isNumber && hideBelow)) return columns
   return columns.map(({ hideBelow, ...column }) => {
     if (column.id === sorted) return { ...column, ...(column.width && { narrowWidth: column.width }) }

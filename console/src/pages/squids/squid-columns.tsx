@@ -47,12 +47,12 @@ export const squidColumns: Column<SquidSummary>[] = [
     width: '26%',
     hideBelow: 'xs',
     cell: (squid) => (
-      <span className="flex items-center gap-2.5">
-        <FailedDeployMark squid={squid} className="max-lg:hidden" />
-        <span className="min-w-0 truncate text-ink-3 empty:before:content-['–']">
+      <>
+        <FailedDeployMark squid={squid} className="mr-2.5 max-lg:hidden" />
+        <span className="text-ink-3 empty:before:content-['–']">
           <Progress squid={squid} />
         </span>
-      </span>
+      </>
     ),
   },
   {
@@ -80,10 +80,10 @@ export const squidColumns: Column<SquidSummary>[] = [
  * the failed deployment as text instead.
  */
 const Status = ({ squid }: { squid: SquidSummary }) => (
-  <span className="flex items-center gap-2">
+  <>
     <SquidStatus squid={squid} />
-    <FailedDeployMark squid={squid} isIcon className="lg:hidden" />
-  </span>
+    <FailedDeployMark squid={squid} isIcon className="ml-2 align-middle lg:hidden" />
+  </>
 )
 
 function Name({ squid: { name, slot, tags } }: { squid: SquidSummary }) {

@@ -44,13 +44,22 @@ export function ApiCard({ api }: { api: NonNullable<Squid['api']> }) {
     <Card
       title="API"
       aside={
-        <Link
-          from="/squids/$squidName/$squidSlot"
-          to="/squids/$squidName/$squidSlot/playground"
-          className="text-accent hover:underline"
-        >
-          GraphQL playground
-        </Link>
+        <span className="flex flex-wrap gap-x-4">
+          <Link
+            from="/squids/$squidName/$squidSlot"
+            to="/squids/$squidName/$squidSlot/schema"
+            className="text-accent hover:underline"
+          >
+            Schema and examples
+          </Link>
+          <Link
+            from="/squids/$squidName/$squidSlot"
+            to="/squids/$squidName/$squidSlot/playground"
+            className="text-accent hover:underline"
+          >
+            GraphQL playground
+          </Link>
+        </span>
       }
     >
       <KeyValue
