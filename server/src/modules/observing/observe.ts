@@ -3,13 +3,7 @@ import { every } from '../../db/every.ts'
 import { measured } from '../../health/loops.ts'
 import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
 import { observeApis } from './probing/observe-apis.ts'
-import {
-  createConnectionCheck,
-  createLockWatch,
-  createStatementWatch,
-  limitConnections,
-  observeDatabases,
-} from '../databases/index.ts'
+import { createConnectionCheck, limitConnections, observeDatabases, watches } from '../databases/index.ts'
 import { createContainerReader } from './containers/container-reader.ts'
 import { createKnownHeads } from './sources/known-heads.ts'
 import { observeProcessors } from './probing/observe-processors.ts'
@@ -72,7 +66,7 @@ export function startObserving(app: WorkerApp, intervals: ObservationIntervals =
     const heads = createKnownHeads(app)
     const readContainers = createContainerReader(app, cache, heads.headOf)
     const checkConnections = createConnectionCheck(app)
-    const lockWatch = createLockWatch(app)
+    const lockWatch = watches.ofLocks(app)
     const { processorsMs, apisMs } = intervals
     const apiRoundMs = Math.min(intervals.containersMs, apisMs)
     const apiTurns = createTurns({ ...turnLimits, roundMs: apiRoundMs, intervalMs: apisMs })
@@ -91,7 +85,7 @@ export function startObserving(app: WorkerApp, intervals: ObservationIntervals =
       repeat('databases', intervals.databasesMs, () => observeDatabases(app)),
       repeat('connection limits', intervals.databasesMs, () => limitConnections(app)),
       repeat('connections', intervals.databasesMs, checkConnections),
-      repeat('statements', intervals.statementsMs, createStatementWatch(app)),
+      repeat('statements', intervals.statementsMs, watches.ofStatements(app)),
       repeat('locks', intervals.locksMs, lockWatch.round),
       repeat('heads', intervals.headsMs, heads.refresh),
       repeat('data sources', intervals.sourcesMs, createSourceObserver(app, cache, heads)),
