@@ -2,7 +2,7 @@ import type { SquidSummary } from '@shoal/contract'
 import { useQuery, type UseQueryResult } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Pin } from 'lucide-react'
-import { useCallback, useEffect, useMemo } from 'react'
+import { useCallback, useMemo } from 'react'
 import { useOrg } from '../../api/active-org.ts'
 import { onlyIf } from '../../api/query.ts'
 import { ingressQuery, setVisibleSquids } from '../../api/squids.ts'
@@ -38,8 +38,6 @@ export function SquidList({ squids }: { squids: UseQueryResult<SquidSummary[]> }
     (rows: readonly SquidSummary[]) => filterSquids(rows, { search: deferred, status, tag }),
     [deferred, status, tag],
   )
-  // On other pages no row is on screen.
-  useEffect(() => () => setVisibleSquids([]), [])
   const search = deferred.trim()
   const clear = () => {
     setText('')
