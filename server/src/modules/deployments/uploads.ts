@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import type { App } from '../../app.ts'
 import { ArtifactsUnavailable, type ReceivedArtifact } from '../../artifacts/artifact-store.ts'
 import { hours, systemClock } from '../../clock.ts'
+import { inBackground } from '../../db/query-timeouts.ts'
 import { notFound, refuse, Refusal } from '../../errors.ts'
 import { isUuid } from '../parse-id.ts'
 import { checkDiskForRequest, checkMayDeploy } from './requirements.ts'
@@ -78,7 +79,8 @@ export async function receiveUpload(
       await artifact.keep()
       await markReceived(app.db, id, { sha256, bytes, receivedAt: app.clock.now() })
     }
-    await transactions.run(() => inTransaction(bytes, write))
+    // In the background, since these transactions have their own limit: they do not use the organization's share of the connections.
+    await transactions.run(() => inBackground(() => inTransaction(bytes, write)))
     if (upload.sha256 && upload.sha256 !== sha256) await removeUnneeded(app, upload.sha256)
     return { bytes }
   } catch (error) {
