@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const consoleFolder = join(import.meta.dirname, '..')
 
-/** Components that call the API, which the gallery cannot. `npm run screens` takes screenshots of the pages that contain them. */
+/** Components that call the API, which the gallery cannot, or that are whole pages. `npm run screens` takes screenshots of the pages. */
 const onlyOnPages = [
   'components/DialogHost.tsx',
   'components/InviteForm.tsx',
@@ -12,6 +12,7 @@ const onlyOnPages = [
   'components/OutboxHint.tsx',
   'components/access.tsx',
   'components/cost/',
+  'components/data-table/ListPage.tsx',
   'components/deploy-guide/',
   'components/squid/',
 ]
