@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
-import type { Browser, Locator, Page, Route } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { pageErrors, accessibilityFlaws, saveScreenshot, openBrowser, axeFlaws } from '../../support/browser.ts'
 import { consoleShoal } from '../../support/console-shoal.ts'
@@ -49,78 +49,6 @@ async function enterCard(page: Page, number: string, expiry = '04/31') {
   await page.getByLabel('CVC').fill('123')
   await page.getByRole('button', { name: 'Save card' }).click()
 }
-
-/**
- * Stripe's script: a form that is complete after a click on it. Its first confirmation is declined. `window.stripeCalls` lists the calls.
- */
-const stripeScript = `
-  window.stripeCalls = []
-  window.Stripe = (key) => ({
-    elements: (options) => ({
-      create: (kind) => {
-        window.stripeCalls.push({ key, kind, clientSecret: options.clientSecret, theme: options.appearance.theme })
-        const listeners = {}
-        const button = document.createElement('button')
-        button.type = 'button'
-        button.textContent = 'Card of Stripe'
-        button.onclick = () => listeners.change({ complete: true })
-        return {
-          on: (event, listener) => { listeners[event] = listener },
-          mount: (container) => container.append(button),
-          unmount: () => button.remove(),
-        }
-      },
-    }),
-    confirmSetup: async (options) => {
-      window.stripeCalls.push({ redirect: options.redirect })
-      return window.stripeCalls.filter(({ redirect }) => redirect).length === 1 ? { error: { message: 'The bank declined the card.' } } : {}
-    },
-  })`
-
-test("Stripe's form loads after a failure, saves the card only when Stripe has confirmed it, and sends the secret of this form", async () => {
-  const org = 'stripe-labs'
-  await admin.api.orgs.create({ body: { code: org, name: 'Stripe Labs', email: 'ada@billing.dev' } })
-  const page = await admin.context.newPage()
-  const secret = 'seti_1_secret_2'
-  await page.route('**/billing/settings', async (route) => {
-    const response = await route.fetch()
-    const { payload } = (await response.json()) as { payload: object }
-    const form = { publishableKey: 'pk_test_1', create: { clientSecret: secret } }
-    await route.fulfill({ response, json: { payload: { ...payload, existing: [], ...form } } })
-  })
-  const saved: unknown[] = []
-  await page.route('**/billing/payment-methods', async (route) => {
-    saved.push(route.request().postDataJSON())
-    await route.fulfill({ json: { payload: { existing: [], status: 'ACTIVE' } } })
-  })
-  // The first request for the script fails.
-  const responses: ((route: Route) => Promise<void>)[] = [
-    (route) => route.abort(),
-    (route) => route.fulfill({ contentType: 'text/javascript', body: stripeScript }),
-  ]
-  await page.route('https://js.stripe.com/**', (route) => responses.shift()?.(route))
-  await page.goto(`/billing?organization=${org}`)
-  await waitForText(page, "Stripe's card form could not be loaded.")
-  await page.reload()
-  const save = page.getByRole('button', { name: 'Save card' })
-  await page.getByRole('button', { name: 'Card of Stripe' }).waitFor()
-  await expect.poll(() => save.getAttribute('aria-disabled')).toBe('true')
-  await page.getByRole('button', { name: 'Card of Stripe' }).click()
-  await expect.poll(() => save.getAttribute('aria-disabled')).toBeNull()
-  await save.click()
-  await waitForText(page, 'The bank declined the card.')
-  expect(saved).toEqual([])
-  await save.click()
-  await expect.poll(() => saved).toEqual([{ clientSecret: secret }])
-  await waitForText(page, 'Billing information has been updated.')
-  expect(await page.evaluate('window.stripeCalls')).toEqual([
-    { key: 'pk_test_1', kind: 'payment', clientSecret: secret, theme: 'stripe' },
-    { redirect: 'if_required' },
-    { redirect: 'if_required' },
-  ])
-  expect(responses).toEqual([])
-  await page.close()
-})
 
 const rejectedCards = {
   '4000 0000 0000 0002': 'Your card was declined.',
