@@ -1,5 +1,4 @@
 import { isValidElement, type ReactNode, type RefObject } from 'react'
-import { createPortal } from 'react-dom'
 import { Header, Menu as AriaMenu, MenuItem, MenuSection, Popover } from 'react-aria-components'
 import type { Action, ActionGroup } from './action.ts'
 import { cx } from './classes.ts'
@@ -17,11 +16,7 @@ export type MenuProps = {
   header?: ReactNode
 }
 
-/**
- * A menu that opens next to any element. The caller renders the trigger, a plain button (`MenuButton`, a row of a table).
- * The popover is not modal, because a modal one makes the page inert, and the browser then recalculates the styles of all its
- * elements: a quarter of the time in which a menu opens next to a long table. A backdrop receives the clicks outside of the menu.
- */
+/** A menu that opens next to any element. The caller renders the trigger, a plain button (`MenuButton`, a row of a table). */
 export default function Menu({
   label,
   groups,
@@ -32,40 +27,31 @@ export default function Menu({
   header,
 }: MenuProps) {
   return (
-    <>
-      {isOpen &&
-        createPortal(
-          <div role="presentation" className="fixed inset-0 z-50" onClick={() => onOpenChange(false)} />,
-          document.body,
-        )}
-      <Popover
-        isNonModal
-        triggerRef={triggerRef}
-        isOpen={isOpen}
-        onOpenChange={onOpenChange}
-        placement={placement}
-        offset={4}
-        className={cx(popoverClass, 'min-w-48')}
-      >
-        <div role="dialog" aria-label={label}>
-          {header}
-          <AriaMenu aria-label={label} autoFocus="first" onClose={() => onOpenChange(false)} className="outline-none">
-            {groups.map((group, index) => (
-              <MenuSection
-                key={group.title ?? index}
-                aria-label={group.title ?? label}
-                className={cx(index > 0 && 'mt-1 border-t border-line pt-1')}
-              >
-                {group.title && <Header className="px-2 pt-1 pb-0.5 text-xs text-ink-3">{group.title}</Header>}
-                {group.actions.map((action) => (
-                  <Item key={action.id ?? action.label} action={action} />
-                ))}
-              </MenuSection>
+    <Popover
+      aria-label={label}
+      triggerRef={triggerRef}
+      isOpen={isOpen}
+      onOpenChange={onOpenChange}
+      placement={placement}
+      offset={4}
+      className={cx(popoverClass, 'min-w-48')}
+    >
+      {header}
+      <AriaMenu aria-label={label} autoFocus="first" onClose={() => onOpenChange(false)} className="outline-none">
+        {groups.map((group, index) => (
+          <MenuSection
+            key={group.title ?? index}
+            aria-label={group.title ?? label}
+            className={cx(index > 0 && 'mt-1 border-t border-line pt-1')}
+          >
+            {group.title && <Header className="px-2 pt-1 pb-0.5 text-xs text-ink-3">{group.title}</Header>}
+            {group.actions.map((action) => (
+              <Item key={action.id ?? action.label} action={action} />
             ))}
-          </AriaMenu>
-        </div>
-      </Popover>
-    </>
+          </MenuSection>
+        ))}
+      </AriaMenu>
+    </Popover>
   )
 }
 

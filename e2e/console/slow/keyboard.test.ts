@@ -206,23 +206,3 @@ test('each page has its own title', async () => {
   await page.getByRole('navigation', { name: 'RPC' }).getByRole('link', { name: 'Endpoints' }).click()
   await expect.poll(() => announcement()).toBe('RPC endpoints')
 })
-
-test('Tab in an open menu closes it and Escape returns the focus to its button; neither loses the focus', async () => {
-  await page.goto(`/squids?organization=${code}`)
-  const menu = page.getByRole('menu')
-  const buttons = [
-    page.getByRole('button', { name: 'Actions for transfers@v1' }),
-    page.getByRole('button', { name: /^Account of kim/ }),
-  ]
-  for (const button of buttons)
-    for (const key of ['Tab', 'Shift+Tab', 'Escape']) {
-      await button.focus()
-      await page.keyboard.press('Enter')
-      await menu.locator('[role=menuitem]:focus').waitFor()
-      await page.keyboard.press('ArrowDown')
-      await page.keyboard.press(key)
-      await menu.waitFor({ state: 'detached' })
-      await expect.poll(focused, { message: key }).not.toMatch(/^BODY/)
-      if (key === 'Escape') await button.and(page.locator(':focus')).waitFor()
-    }
-})
