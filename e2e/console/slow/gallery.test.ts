@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ensureGallery } from '../../../scripts/console-build.ts'
 import { openBrowserForScreenshots, axeFlaws } from '../../support/browser.ts'
-import { galleryThemes, galleryWidths, openGallery, overlaysOf, setAppearance } from '../../support/gallery.ts'
+import { galleryThemes, galleryWidths, openGallery, setAppearance } from '../../support/gallery.ts'
 import { comparisonObstacle, pictureDifferences } from '../../support/pictures.ts'
 
 let browser: Browser
@@ -27,21 +27,6 @@ test('every part of the gallery is accessible and not wider than the window', as
       expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
     }
   expect(errors).toEqual([])
-  await page.context().close()
-})
-
-test('every overlay of the gallery is accessible while it is open, and not wider than the window', async () => {
-  const page = await openGallery(browser)
-  for (const theme of galleryThemes)
-    for (const width of galleryWidths) {
-      await setAppearance(page, theme, width)
-      for (const { name, show, hide } of overlaysOf(page)) {
-        await show()
-        expect(await axeFlaws(page), `${name}, ${theme}, ${width} px`).toEqual([])
-        expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0)
-        await hide()
-      }
-    }
   await page.context().close()
 })
 
