@@ -70,7 +70,9 @@ async function createMissingOn(app: App, host: DatabaseHost): Promise<number[]> 
     const isFull = existing.has(database) && existing.has(ownerWhileFull(role))
     await ensureOwnedDatabase(cluster, database, isFull ? ownerWhileFull(role) : role, readRole)
   }
-  for (const row of await withoutTemporaryFileLimit(cluster, rows)) await limitTemporaryFiles(cluster, row)
+  for (const row of await withoutTemporaryFileLimit(cluster, rows))
+    // A role that may not limit one database may limit none.
+    if (!(await limitTemporaryFiles(cluster, row))) break
   const ids = missing.map(({ squidId }) => squidId)
   if (ids.length === 0) return ids
   await limitConnectionsOf(app, host)

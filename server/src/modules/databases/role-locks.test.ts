@@ -9,6 +9,7 @@ import { limitConnectionsOf } from './connections.ts'
 import { dropDatabase, ownerConnection, syncDatabase, type SquidConnection } from './database.ts'
 import { logins } from './logins.ts'
 import { observeDatabases } from './measuring/observe-databases.ts'
+import { createMissingDatabases } from './reconcile-databases.ts'
 
 type Tenant = SquidConnection & { squidId: number }
 
@@ -74,6 +75,17 @@ test.each(locks)(
     expect(await limitsOf(tenant.user, `${tenant.user}_ro`)).toEqual([])
   },
 )
+
+test('a tenant that keeps its role locked does not prevent the start of a worker, which limits temporary files', async () => {
+  const { cluster } = host()
+  await cluster.pool.query(`alter role ${tenant.user} reset temp_file_limit`)
+  await (await open()).query(`begin; ${locks[1]}`)
+  await createMissingDatabases(t.app)
+  const { rows } = await cluster.pool.query('select rolconfig::text as config from pg_roles where rolname = $1', [
+    tenant.user,
+  ])
+  expect(rows).toEqual([{ config: expect.stringContaining('temp_file_limit=') }])
+})
 
 test('a tenant that keeps its schema locked does not prevent its deployment', async () => {
   const client = await open()

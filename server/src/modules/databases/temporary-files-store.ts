@@ -1,5 +1,6 @@
 import { escapeIdentifier, escapeLiteral } from 'pg'
 import type { Database } from '../../db/database.ts'
+import { runUnblocked } from './blockers-store.ts'
 import { temporaryFileLimit } from './database-config.ts'
 import { needsSuperuser, type SquidDatabaseRow } from './database-store.ts'
 
@@ -7,18 +8,29 @@ type Limited = Pick<SquidDatabaseRow, 'role' | 'readRole' | 'totalBytes' | 'maxC
 
 /**
  * Limits the temporary files of the owner and of the reader, for new connections. All connections of each role together may write twice
- * the storage of the database. Does nothing in an external Postgres where Shoal's role may not set such limits.
+ * the storage of the database. Returns false in an external Postgres where Shoal's role may not set such limits.
  */
-export async function limitTemporaryFiles(cluster: Database, row: Limited): Promise<void> {
-  await setLimit(cluster, row.role, temporaryFileLimit(row.totalBytes, Math.max(1, row.maxConnections)))
-  await setLimit(cluster, row.readRole, temporaryFileLimit(row.totalBytes, Math.max(1, row.maxExternalConnections)))
+export async function limitTemporaryFiles(cluster: Database, row: Limited): Promise<boolean> {
+  const isAllowed = await setLimit(
+    cluster,
+    row.role,
+    temporaryFileLimit(row.totalBytes, Math.max(1, row.maxConnections)),
+  )
+  if (!isAllowed) return false
+  return await setLimit(
+    cluster,
+    row.readRole,
+    temporaryFileLimit(row.totalBytes, Math.max(1, row.maxExternalConnections)),
+  )
 }
 
-async function setLimit(cluster: Database, role: string, limit: string): Promise<void> {
+async function setLimit(cluster: Database, role: string, limit: string): Promise<boolean> {
   try {
-    await cluster.pool.query(`alter role ${escapeIdentifier(role)} set temp_file_limit = ${escapeLiteral(limit)}`)
+    await runUnblocked(cluster, `alter role ${escapeIdentifier(role)} set temp_file_limit = ${escapeLiteral(limit)}`)
+    return true
   } catch (error) {
     if (!needsSuperuser(error)) throw error
+    return false
   }
 }
 
