@@ -32,10 +32,14 @@ export const invalidConfirmationLink = (): Refusal =>
 /** The error for a missing or invalid credential. */
 export const unauthorized = (): Refusal => new Refusal(401, 'CREDENTIALS_INVALID', 'CREDENTIALS_INVALID')
 
+/** The error 429 for a caller who may try again after `retryAfterMs`. */
+export const tooMany = (code: string, message: string, retryAfterMs: number): Refusal =>
+  Object.assign(new Refusal(429, code, message), { retryAfterMs })
+
 /** The error for a caller who exceeded a limit. `advice`: what to do after the wait, or instead of it. */
 export function tooManyRequests(retryAfterMs: number, advice = 'and try again'): Refusal {
   const message = `Too many tries. Please wait ${waitText(retryAfterMs)} ${advice}.`
-  return Object.assign(new Refusal(429, 'TOO_MANY_REQUESTS', message), { retryAfterMs })
+  return tooMany('TOO_MANY_REQUESTS', message, retryAfterMs)
 }
 
 const waitText = (ms: number) =>

@@ -1,14 +1,11 @@
-import { Refusal } from '../errors.ts'
+import { tooMany, type Refusal } from '../errors.ts'
 
 const retryAfterMs = 15_000
 
 /** The error for a caller or organization whose requests in progress use their share of this process. */
 export const tooManyConcurrent = (): Refusal =>
-  Object.assign(
-    new Refusal(
-      429,
-      'TOO_MANY_CONCURRENT_REQUESTS',
-      'Very many of your requests, or of others of your organization, are in progress. Please try again in a few seconds.',
-    ),
-    { retryAfterMs },
+  tooMany(
+    'TOO_MANY_CONCURRENT_REQUESTS',
+    'Very many of your requests, or of others of your organization, are in progress. Please try again in a few seconds.',
+    retryAfterMs,
   )

@@ -1,6 +1,6 @@
 import type { App } from '../../app.ts'
 import { asUnavailable } from '../../db/unavailable.ts'
-import { Refusal } from '../../errors.ts'
+import { tooMany } from '../../errors.ts'
 
 /**
  * Maximum number of archives that an organization may send at the same time, to all api processes together. Each uses memory or disk
@@ -33,12 +33,9 @@ export async function acquireUploadPermit(app: Pick<App, 'uploadLocks'>, orgId: 
     const release = () => lock?.release().catch(() => undefined)
     if (lock) return { lost: lock.lost, [Symbol.asyncDispose]: async () => await release() }
   }
-  throw Object.assign(
-    new Refusal(
-      429,
-      'TOO_MANY_CONCURRENT_UPLOADS',
-      `The organization is already sending ${maxConcurrentUploads} archives, which is the maximum. Please repeat the command when one of them has arrived.`,
-    ),
-    { retryAfterMs },
+  throw tooMany(
+    'TOO_MANY_CONCURRENT_UPLOADS',
+    `The organization is already sending ${maxConcurrentUploads} archives, which is the maximum. Please repeat the command when one of them has arrived.`,
+    retryAfterMs,
   )
 }
