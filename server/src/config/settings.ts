@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { databaseSettings } from './database-settings.ts'
 import { registrySettings } from './registry-settings.ts'
+import { retentionSettings } from './retention-settings.ts'
 import { runtimeSettings } from './runtime-settings.ts'
 import { s3Settings } from './s3-settings.ts'
 import { flag, serviceSettings } from './service-settings.ts'
@@ -201,36 +202,7 @@ export const settings = {
     .min(0)
     .default(5000)
     .describe('The same quota for the logs of all versions of an organization together. 0: unlimited.'),
-  SHOAL_METRICS_SAMPLE_DAYS: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .default(1)
-    .describe('How long the samples of containers (one every 15 seconds) are kept.'),
-  SHOAL_METRICS_MINUTE_DAYS: z.coerce.number().int().min(2).default(8).describe('How long metrics by minute are kept.'),
-  SHOAL_METRICS_HOUR_DAYS: z.coerce.number().int().min(2).default(100).describe('How long metrics by hour are kept.'),
-  SHOAL_METRICS_DAY_DAYS: z.coerce
-    .number()
-    .int()
-    .min(62)
-    .default(800)
-    .describe('How long metrics by day are kept; metrics by month are kept forever.'),
-  SHOAL_ALERT_DAYS: z.coerce.number().int().min(7).default(90).describe('How long ended alerts are kept.'),
-  SHOAL_DEPLOYMENT_DAYS: z.coerce
-    .number()
-    .int()
-    .min(7)
-    .default(365)
-    .describe(
-      'How long finished deployments are kept, with their logs; the last deployment of each version is always kept.',
-    ),
-  SHOAL_AUDIT_DAYS: z.coerce.number().int().min(30).default(730).describe('How long the audit log is kept.'),
-  SHOAL_USAGE_DAYS: z.coerce
-    .number()
-    .int()
-    .min(400)
-    .default(800)
-    .describe('How long hourly usage is kept after it was invoiced. Invoices are kept forever.'),
+  ...retentionSettings,
   SHOAL_METRICS_TOKEN: z
     .string()
     .min(16)

@@ -4,8 +4,9 @@ import type { Db } from '../db/database.ts'
 import type { Job } from '../jobs/jobs.ts'
 import { deleteEndedAlertsBefore } from '../modules/alerts/index.ts'
 import { deleteAuditBefore } from '../modules/audit/index.ts'
-import { deleteUsageRecordsBefore } from '../modules/billing/index.ts'
+import { deletePaymentsBefore, deleteTestSetupsBefore, deleteUsageRecordsBefore } from '../modules/billing/index.ts'
 import { deleteDeploymentsBefore } from '../modules/deployments/index.ts'
+import { deleteQuotaUseBefore } from '../modules/orgs/index.ts'
 import { deletePortalUsageBefore } from '../modules/portal/index.ts'
 import { deleteRpcUsageBefore } from '../modules/rpc/index.ts'
 import {
@@ -17,6 +18,9 @@ import { statusPageLimits } from '@shoal/contract'
 
 type Retention = { rows: string; keptDays: number; deleteBefore: (db: Db, at: Date) => Promise<number> }
 
+/** How long an organization can complete a card form of the test provider, at least. */
+const testSetupDays = 7
+
 /** The rows that would otherwise accumulate, and how long each kind is kept. Logs and metrics have their own retention, which drops whole days. */
 const listRetentions = ({ config }: Pick<App, 'config'>): Retention[] => [
   { rows: 'deployments', keptDays: config.SHOAL_DEPLOYMENT_DAYS, deleteBefore: deleteDeploymentsBefore },
@@ -25,6 +29,9 @@ const listRetentions = ({ config }: Pick<App, 'config'>): Retention[] => [
   { rows: 'usage records', keptDays: config.SHOAL_USAGE_DAYS, deleteBefore: deleteUsageRecordsBefore },
   { rows: 'RPC usage', keptDays: config.SHOAL_USAGE_DAYS, deleteBefore: deleteRpcUsageBefore },
   { rows: 'Portal usage', keptDays: config.SHOAL_USAGE_DAYS, deleteBefore: deletePortalUsageBefore },
+  { rows: 'usage of quotas', keptDays: config.SHOAL_USAGE_DAYS, deleteBefore: deleteQuotaUseBefore },
+  { rows: 'payments', keptDays: config.SHOAL_PAYMENT_DAYS, deleteBefore: deletePaymentsBefore },
+  { rows: 'card forms of the test provider', keptDays: testSetupDays, deleteBefore: deleteTestSetupsBefore },
   { rows: 'days of status pages', keptDays: statusPageLimits.days + 1, deleteBefore: deleteStatusDaysBefore },
   { rows: 'incidents', keptDays: statusPageLimits.days + 1, deleteBefore: deleteIncidentsResolvedBefore },
   { rows: 'reserved addresses of status pages', keptDays: 0, deleteBefore: deleteReservedSlugsBefore },

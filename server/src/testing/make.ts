@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import type { App } from '../app.ts'
 import { operatorAuth } from '../modules/auth/index.ts'
 import { startSession } from '../modules/auth/sessions.ts'
-import { addMember, createOrg, setOrgStatus } from '../modules/orgs/index.ts'
+import { createOrg, setOrgStatus } from '../modules/orgs/index.ts'
+import { addMember } from '../modules/orgs/members.ts'
 import { createApiToken, createUser } from '../modules/user/index.ts'
 
 /** A signed-in user. */

@@ -1,4 +1,4 @@
-export { deleteUsageRecordsBefore } from './metering/usage-retention-store.ts'
+export { deletePaymentsBefore, deleteTestSetupsBefore, deleteUsageRecordsBefore } from './retention-store.ts'
 export { costsByOrg } from './costs/costs-by-org.ts'
 export { billingHandlers } from './handlers.ts'
 export { quotaReader, type QuotaUse } from './limits/quotas.ts'

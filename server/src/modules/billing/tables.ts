@@ -174,11 +174,13 @@ export const charges = pgTable(
     failure: text(),
     at: time().notNull(),
   },
-  (t) => [index('charges_invoice').on(t.invoice), ...enumChecks('charges', t)],
+  (t) => [index('charges_invoice').on(t.invoice), index('charges_at').on(t.at), ...enumChecks('charges', t)],
 )
 
 /** Processed events of the provider, so that each is applied only once. */
-export const billingEvents = pgTable('billing_events', { id: text().primaryKey(), at: time().notNull() })
+export const billingEvents = pgTable('billing_events', { id: text().primaryKey(), at: time().notNull() }, (t) => [
+  index('billing_events_at').on(t.at),
+])
 
 /** Versions that billing, or the suspension of their organization, hibernates and later restarts. */
 export const billingHibernations = pgTable(

@@ -33,13 +33,14 @@ export const coarserLevels = {
 /** The level that a chart with this bucket size is read from. */
 export const levelOfGroup: Record<TimeGroup, Level> = { Minute: 'minutes', Hour: 'hours', Day: 'days', Month: 'months' }
 
-/** Returns the number of days for which a level is kept; months are kept forever. */
-export function retentionDays(config: Config, level: Exclude<Level, 'months'>): number {
+/** Returns the number of days for which a level is kept. */
+export function retentionDays(config: Config, level: Level): number {
   return {
     samples: config.SHOAL_METRICS_SAMPLE_DAYS,
     minutes: config.SHOAL_METRICS_MINUTE_DAYS,
     hours: config.SHOAL_METRICS_HOUR_DAYS,
     days: config.SHOAL_METRICS_DAY_DAYS,
+    months: config.SHOAL_METRICS_MONTH_DAYS,
   }[level]
 }
 
@@ -50,7 +51,7 @@ export type RetentionCheck = (level: Level, atMs: number) => boolean
 export const createRetentionCheck =
   ({ clock, config }: Pick<App, 'clock' | 'config'>): RetentionCheck =>
   (level, atMs) =>
-    level === 'months' || atMs >= Date.parse(dayOf(clock.now().getTime() - days(retentionDays(config, level))))
+    atMs >= Date.parse(dayOf(clock.now().getTime() - days(retentionDays(config, level))))
 
 /** The length of a bucket of each level in milliseconds, except months. */
 export const levelMs = { samples: 15_000, minutes: minutes(1), hours: hours(1), days: days(1) }

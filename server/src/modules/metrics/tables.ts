@@ -60,6 +60,7 @@ export const ingressDays = pgTable('ingress_days', ingressColumns(), (t) => [
 ])
 export const ingressMonths = pgTable('ingress_months', ingressColumns(), (t) => [
   primaryKey({ name: 'ingress_months_pkey', columns: [t.squidId, t.at] }),
+  index('ingress_months_at').on(t.at),
 ])
 
 /** Usage of a container in one bucket, summed over generations that run at the same time. Null means unknown, not zero. */
@@ -112,6 +113,7 @@ export const containerDays = pgTable('container_days', containerColumns(), (t) =
 ])
 export const containerMonths = pgTable('container_months', containerColumns(), (t) => [
   primaryKey({ name: 'container_months_pkey', columns: [t.squidId, t.at, t.container] }),
+  index('container_months_at').on(t.at),
 ])
 
 /** Counters of each container at its last sample. Updated in the transaction that writes the sample, so nothing is counted twice. */

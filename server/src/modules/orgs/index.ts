@@ -1,6 +1,5 @@
 export { createOrg, createPlayground } from './create-org.ts'
 export { orgsHandlers } from './handlers.ts'
-export { addMember } from './members.ts'
 export { presentOrg, suspensionOf } from './present-org.ts'
 export { listInvitations } from './invitations.ts'
 export { listAdminEmails, notificationEmail } from './role-store.ts'
@@ -9,6 +8,7 @@ export {
   changeOrg,
   deleteOrg,
   deletePlaygroundsOf,
+  deleteQuotaUseBefore,
   findMembership,
   findOrgByCode,
   findSupported,

@@ -1,7 +1,8 @@
 import type { OrgStatus, RoleType } from '@shoal/contract'
-import { firstDayOfMonth } from '../../clock.ts'
+import { dayOf, firstDayOfMonth } from '../../clock.ts'
 import { and, asc, desc, eq, gt, inArray, isNotNull, isNull, sql } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
+import { deleteInBatches } from '../../db/delete-in-batches.ts'
 import type { Actor, OrgScope } from '../call.ts'
 import { reserveFormerCode } from './former-codes-store.ts'
 import { orgs, quotaUsage, roles } from './tables.ts'
@@ -160,6 +161,11 @@ export async function addQuotaUse(db: Db, uses: QuotaUse[]): Promise<QuotaUse[]>
     on conflict (org_id, quota, month) do update set used = quota_usage.used + excluded.used
     returning org_id as "orgId", quota, to_char(month, 'YYYY-MM-DD') as month, used`)
   return result.rows
+}
+
+/** Deletes the usage of quotas in months that began before `at`. Returns the number of deleted rows. */
+export async function deleteQuotaUseBefore(db: Db, at: Date): Promise<number> {
+  return await deleteInBatches(db, quotaUsage, sql`month < ${dayOf(at.getTime())}`)
 }
 
 /** Deletes the playgrounds of users. The users must be unconfirmed accounts, which could never use their playgrounds. */

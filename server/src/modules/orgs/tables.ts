@@ -116,5 +116,9 @@ export const quotaUsage = pgTable(
     month: date({ mode: 'string' }).notNull(),
     used: bigId().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.orgId, t.quota, t.month] }), ...enumChecks('quota_usage', t)],
+  (t) => [
+    primaryKey({ columns: [t.orgId, t.quota, t.month] }),
+    index('quota_usage_month').on(t.month),
+    ...enumChecks('quota_usage', t),
+  ],
 )

@@ -24,7 +24,8 @@ export async function applyRetention(
     for (const day of [dayOf(nowMs), dayOf(nowMs + days(1))]) await ensureDayPartition(client, table, day)
     await dropDayPartitionsBefore(client, table, dayOf(nowMs - days(retentionDays(config, level))))
   }
-  const oldest = dayOf(nowMs - days(retentionDays(config, 'days')))
-  await deleteBefore(client, 'container_days', oldest)
-  await deleteBefore(client, 'ingress_days', oldest)
+  for (const level of ['days', 'months'] as const) {
+    const oldest = dayOf(nowMs - days(retentionDays(config, level)))
+    for (const family of ['container', 'ingress'] as const) await deleteBefore(client, family, level, oldest)
+  }
 }

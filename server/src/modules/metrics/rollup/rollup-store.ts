@@ -126,7 +126,7 @@ function ingressSql({ from, unit }: RollUpStep): string {
     from counts join histograms using (squid_id, bucket)`
 }
 
-/** Deletes expired rows of a table that is not partitioned. */
-export async function deleteBefore(client: ClientBase, table: 'container_days' | 'ingress_days', day: string) {
-  await client.query(`delete from ${table} where at < ($1::text || ' 00:00Z')::timestamptz`, [day])
+/** Deletes buckets that begin before `day` from a table that is not partitioned. */
+export async function deleteBefore(client: ClientBase, family: Family, level: 'days' | 'months', day: string) {
+  await client.query(`delete from ${tableOf(family, level)} where at < ($1::text || ' 00:00Z')::timestamptz`, [day])
 }
