@@ -3,6 +3,10 @@ import type { ObservedApi } from '../progress/details-store.ts'
 import type { Problem, RuleOf } from './rule.ts'
 
 const apiDown: RuleOf<'api'> = {
+  title: 'API down',
+  explanation: 'The API of a version has not responded for a minute.',
+  threshold: null,
+  opensWhen: 'No replica of an API or of Hasura that should be running has responded for a minute.',
   appliesTo: 'api',
   holdMs: minutes(1),
   clearMs: minutes(1),
@@ -37,6 +41,12 @@ const minRequests = 20
 const clearLatencyShare = 0.9
 
 const apiSlow: RuleOf<'api'> = {
+  title: 'API slow',
+  explanation:
+    'The 95th percentile of the latency of successful requests in the last five minutes is above this. Needs at least 20 requests.',
+  threshold: { unit: 'ms', initial: 2000, min: 50, max: 60_000 },
+  opensWhen:
+    'The 95th percentile of the latency of successful requests in the last five minutes is above 2 s, if there were at least 20 requests.',
   appliesTo: 'api',
   holdMs: 0,
   clearMs: minutes(5),

@@ -1,4 +1,4 @@
-import { alertRules, type AlertKind } from '@shoal/contract'
+import type { AlertKind } from '@shoal/contract'
 import { isCrashLooping } from '../progress/processor-status.ts'
 import { processorFacts } from './processors.ts'
 import type { AlertFacts, FactsOf, Finding, Thresholds, OrgFacts, RuleOf, Scope } from './rule.ts'
@@ -32,7 +32,7 @@ export const warningsOf = (facts: AlertFacts, nowMs: number): Finding[] =>
 
 /** The default threshold of every rule; 0 for a rule without threshold. */
 export const defaultThresholds = Object.fromEntries(
-  Object.entries(alertRules).map(([kind, { threshold }]) => [kind, threshold?.initial ?? 0]),
+  Object.entries(rules).map(([kind, { threshold }]) => [kind, threshold?.initial ?? 0]),
 ) as Thresholds
 
 function findIn<S extends Scope>(scope: S, facts: FactsOf[S], thresholds: Thresholds, nowMs: number): Finding[] {

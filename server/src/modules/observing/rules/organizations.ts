@@ -15,6 +15,10 @@ const quotaTexts: Record<OrgFacts['quotas'][number]['quota'], { label: string; a
 }
 
 const quotaNear: RuleOf<'organization'> = {
+  title: 'Quota almost used up',
+  explanation: 'This share of a spend cap, an RPC cap or a playground’s RPC requests has been used.',
+  threshold: { unit: 'percent', initial: 90, min: 50, max: 100 },
+  opensWhen: '90 % of a spend cap, an RPC cap or the RPC requests of a playground is used; critical at 100 %.',
   appliesTo: 'organization',
   holdMs: 0,
   clearMs: minutes(1),
@@ -52,6 +56,10 @@ const paymentProblems: Partial<Record<OrgStatus, Pick<Problem, 'severity' | 'lab
 }
 
 const paymentProblem: RuleOf<'organization'> = {
+  title: 'Payment problem',
+  explanation: 'A payment failed, or the organization is in debt.',
+  threshold: null,
+  opensWhen: 'A payment failed; critical from IN_DEBT on.',
   appliesTo: 'organization',
   holdMs: 0,
   clearMs: minutes(1),

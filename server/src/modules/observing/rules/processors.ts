@@ -60,6 +60,11 @@ function notIndexingOf(
 }
 
 const sourceSilent: RuleOf<'processor'> = {
+  title: 'Data source silent',
+  explanation: 'A processor runs but does not begin to index, because its data source does not respond.',
+  threshold: null,
+  opensWhen:
+    "A processor runs but has not begun to index: it exposes no metrics two minutes after its start. If the program does not log in the SDK's format, this is only a warning, after ten minutes. The alert names the data source if it is known.",
   appliesTo: 'processor',
   holdMs: 0,
   clearMs: minutes(1),
@@ -68,7 +73,14 @@ const sourceSilent: RuleOf<'processor'> = {
     notIndexing ? [{ ...notIndexing, container, label: `${container} does not index` }] : [],
 }
 
+/** Despite its kind, this rule is about processors with the status STUCK, not STALLED (spec 4). */
 const stalled: RuleOf<'processor'> = {
+  title: 'No progress',
+  explanation:
+    'A processor makes no progress although its chain continues, or its metrics or its data source have stopped responding.',
+  threshold: { unit: 'minutes', initial: 5, min: 1, max: 1440 },
+  opensWhen:
+    'A processor was observed without progress for 5 minutes while it had work to do, or its data source or metrics have not responded for as long, or it ended with an error and will not restart. The console shows the rule as “No progress”. The status of such a processor is `STUCK`; the status `STALLED` [means something else](#silent-data-sources).',
   appliesTo: 'processor',
   holdMs: 0,
   clearMs: minutes(1),
@@ -88,6 +100,12 @@ const stalled: RuleOf<'processor'> = {
 }
 
 const wronglySynced: RuleOf<'processor'> = {
+  title: 'Falsely reported as synced',
+  explanation:
+    'A processor reports that it has caught up, but the independently observed head of its chain is far ahead.',
+  threshold: null,
+  opensWhen:
+    'A processor reports that it has caught up, but the [independent head](#freshness) has been far ahead for a minute. "Far" is the number of blocks that the chain produces in two minutes, but at least 10.',
   appliesTo: 'processor',
   holdMs: minutes(1),
   clearMs: minutes(1),
@@ -108,6 +126,11 @@ const wronglySynced: RuleOf<'processor'> = {
 }
 
 const frozenHead: RuleOf<'processor'> = {
+  title: 'Frozen head',
+  explanation: 'The data source of a processor shows no new blocks.',
+  threshold: { unit: 'minutes', initial: 10, min: 2, max: 1440 },
+  opensWhen:
+    "Neither a processor's data source nor the independent head has shown a new block for 10 minutes, and for 20 times the usual block interval of this chain.",
   appliesTo: 'processor',
   holdMs: 0,
   clearMs: minutes(1),
@@ -134,6 +157,12 @@ const frozenHead: RuleOf<'processor'> = {
 }
 
 const lagging: RuleOf<'processor'> = {
+  title: 'Behind the chain',
+  explanation:
+    'A processor that had caught up is behind the head of its chain by more blocks than this, for two minutes.',
+  threshold: { unit: 'blocks', initial: 500, min: 10, max: 10_000_000 },
+  opensWhen:
+    'A processor that had caught up and still advances is more than 500 blocks behind, by [the lag of alerts](#freshness), for two minutes.',
   appliesTo: 'processor',
   holdMs: minutes(2),
   clearMs: minutes(2),
@@ -158,7 +187,7 @@ const lagging: RuleOf<'processor'> = {
 export const processorRules = {
   SOURCE_SILENT: sourceSilent,
   STALLED: stalled,
+  LAGGING: lagging,
   WRONG_SYNCED: wronglySynced,
   FROZEN_HEAD: frozenHead,
-  LAGGING: lagging,
 }

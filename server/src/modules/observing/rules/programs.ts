@@ -7,6 +7,11 @@ const holdTwoRoundsMs = 10_000
 const outOfMemoryShownMs = hours(24)
 
 const crashLoop: RuleOf<'program'> = {
+  title: 'Crash loop',
+  explanation: 'A program repeatedly ends with an error.',
+  threshold: null,
+  opensWhen:
+    'A program has crashed three times in a row, or cannot be started at all. A crash after a run of ten minutes or more counts as the first in a row. A processor that exits with 0 although its chain continues counts as crashed.',
   appliesTo: 'program',
   holdMs: holdTwoRoundsMs,
   // The time a run must last to count as stable.
@@ -27,6 +32,11 @@ const crashLoop: RuleOf<'program'> = {
 }
 
 const outOfMemory: RuleOf<'program'> = {
+  title: 'Out of memory',
+  explanation: 'A program used more memory than its profile allows and was stopped.',
+  threshold: null,
+  opensWhen:
+    'A program last ended because it ran out of memory. The alert stays open for 24 hours, so repeated kills open only one alert.',
   appliesTo: 'program',
   holdMs: 0,
   clearMs: minutes(1),
@@ -47,6 +57,11 @@ const outOfMemory: RuleOf<'program'> = {
 }
 
 const diskFull: RuleOf<'program'> = {
+  title: 'Out of disk space',
+  explanation: 'A program has used all of the disk space it may use for files.',
+  threshold: null,
+  opensWhen:
+    'Less than 2 % of the disk space of a program, or less than 2 MiB, is free, or the program ended because it could not write a file ([security.md](security.md)).',
   appliesTo: 'program',
   holdMs: 0,
   clearMs: minutes(1),

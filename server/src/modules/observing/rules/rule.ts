@@ -1,4 +1,4 @@
-import type { AlertEvent, AlertKind, OrgStatus, Squid } from '@shoal/contract'
+import type { AlertEvent, AlertKind, AlertRuleTexts, OrgStatus, Squid } from '@shoal/contract'
 import type { SquidRow } from '../../versions/index.ts'
 import type { ObservedApi, ObservedContainer, ObservedDatabase, ObservedProcessor } from '../progress/details-store.ts'
 
@@ -73,8 +73,13 @@ export type FactsOf = {
 /** What a rule checks. */
 export type Scope = keyof FactsOf
 
-/** A rule that finds one kind of problem in the facts of its scope. */
-export type RuleOf<S extends Scope> = {
+/**
+ * A rule that finds one kind of problem in the facts of its scope. The console shows its texts; an organization can change its
+ * threshold.
+ */
+export type RuleOf<S extends Scope> = AlertRuleTexts & {
+  /** When the alert opens, in Markdown, for `docs/alerts.md`. */
+  opensWhen: string
   appliesTo: S
   /** A problem must be found for this long before its alert is opened. */
   holdMs: number

@@ -1,9 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { alertRules, type AlertKind } from '@shoal/contract'
 import { expect, test } from 'vitest'
 import { hours, minutes } from '../../../clock.ts'
 import { observedContainer, observedProcessor } from '../testing/observed.ts'
 import { defaultThresholds, findingsOf, orgFindingsOf } from './findings.ts'
 import type { AlertFacts, Finding, OrgFacts } from './rule.ts'
+import { withAlertRules } from './rule-documents.ts'
 import { rules } from './rules.ts'
 
 const now = Date.parse('2026-01-15T12:00:00Z')
@@ -134,6 +137,14 @@ test('no rule finds a problem in a healthy version or organization', () => {
   expect(findProblems({ status: 'ACTIVE', quotas: [{ quota: 'spend', used: 10, cap: 100 }] })).toEqual([])
 })
 
-test('the server checks every rule that the contract declares', () => {
-  expect(Object.keys(rules).toSorted()).toEqual(Object.keys(alertRules).toSorted())
+test('the contract and docs/alerts.md contain every rule, in the same order', () => {
+  const texts = Object.entries(rules).map(([kind, { title, explanation, threshold }]) => [
+    kind,
+    { title, explanation, threshold },
+  ])
+  const fix = 'run npm run check -- --write'
+  expect(Object.entries(alertRules), fix).toEqual(texts)
+  const page = readFileSync(join(import.meta.dirname, '../../../../../docs/alerts.md'), 'utf8')
+  expect(withAlertRules(page), fix).toBe(page)
+  expect(() => withAlertRules('# Another page')).toThrow('has no place for the rules')
 })

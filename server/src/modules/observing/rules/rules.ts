@@ -6,7 +6,7 @@ import { programRules } from './programs.ts'
 import type { Rule } from './rule.ts'
 import { versionRules } from './versions.ts'
 
-/** Every alert rule. Its title, explanation and threshold are in `alertRules` of the contract, since the console shows them. */
+/** Every alert rule, in display order. `rule-documents.ts` generates the texts in the contract and the table in `docs/alerts.md`. */
 export const rules: Record<AlertKind, Rule> = {
   ...programRules,
   ...processorRules,

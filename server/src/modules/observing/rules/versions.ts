@@ -7,6 +7,10 @@ import type { AlertFacts, RuleOf } from './rule.ts'
 const clearSpaceShare = 0.77
 
 const lowSpace: RuleOf<'database'> = {
+  title: 'Database space',
+  explanation: 'A database has almost no disk space left, or none.',
+  threshold: null,
+  opensWhen: "80 % of a database's space is used; critical from 95 %.",
   appliesTo: 'database',
   holdMs: 0,
   clearMs: minutes(1),
@@ -31,6 +35,10 @@ const lowSpace: RuleOf<'database'> = {
 }
 
 const deployFailed: RuleOf<'deployment'> = {
+  title: 'Deployment failed',
+  explanation: 'The last deployment of a version ended with an error.',
+  threshold: null,
+  opensWhen: 'The last deployment of a version failed; critical when nothing is running.',
   appliesTo: 'deployment',
   holdMs: 0,
   clearMs: minutes(1),
