@@ -48,7 +48,7 @@ describe.runIf(isRoot)('a hostile squid that fills the disk', () => {
     return await waitForDeployment(deployer, await deploy(deployer, { name, slot: 'v1' }))
   }
 
-  /** NaN without the folder. `du` exits with 1 if entries disappear meanwhile, and still prints the sum. */
+  /** NaN without the folder. `du` exits with 1 if entries disappear in the meantime, and still prints the sum. */
   const usedMiB = (folder: string) =>
     parseInt(spawnSync('du', ['-s', '-B1', join(shoal.dataDir, folder)], { encoding: 'utf8' }).stdout) / mib
 

@@ -168,7 +168,7 @@ describe.skipIf(!hasCluster)('the Kubernetes driver', () => {
 
   test('restarts a finished program after a delay, when `retry` is called', async () => {
     const { runtime, until, observe } = await openDriver()
-    // With a negative count, `print` exits with 0 at once. A program that connects could fail: until the cluster has applied the
+    // With a negative count, `print` exits with 0 immediately. A program that connects could fail: until the cluster has applied the
     // policies to a new pod, it cannot reach anything.
     const spec = container('processor', { command: ['print', '-1', '0'] })
     const init = container('init', { command: ['unknown-command'], restart: 'never' })

@@ -14,7 +14,7 @@ const warmUpLines = 5_000
 const seconds = 20
 const rounds = 5
 
-/** Source of a processor that prints lines in the SDK's format, each with its number and time. When it is late, it prints several at once. */
+/** Source of a processor that prints lines in the SDK's format, each with its number and time. When it is late, it prints several at the same time. */
 const processor = `
 const startedAt = Date.now()
 let n = 0

@@ -25,7 +25,7 @@ export const fileRules: Rule[] = [
   },
   {
     title: 'server/src has at most eight files outside its folders',
-    why: 'folder names tell where a thing is',
+    why: 'folder names describe where a thing is',
     fix: 'move files to the folder of their concept',
     find: (repo) => {
       const loose = sources(repo).filter(({ path, isTest }) => /^server\/src\/[^/]+$/.test(path) && !isTest)

@@ -1,4 +1,5 @@
-import { globSync, readFileSync, statSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, statSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 
 export type SourceFile = {
@@ -32,12 +33,6 @@ export type Rule = {
   sample?: Record<string, string>
 }
 
-const ignoredFolders = /(^|\/)(node_modules|dist|\.git|\.shoal|\.vitest|test-results)$|^examples\/[^/]+\/lib$/
-/** Matches pages of the documentation site that its build writes. */
-const generatedPages = /^site\/pages\/(api|operators)\/(?!index\.md$)/
-const textFiles = '**/*.{ts,tsx,mjs,js,json,md,yml,yaml,css,html,sql,sh,svg,graphql}'
-const dotFiles = '{.ci/*,.*.json,.npmrc,.gitignore,.prettierignore}'
-
 const importPattern =
   /(?:^|[\n;])\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s+['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g
 
@@ -56,13 +51,17 @@ function sourceFile(path: string, text: string): SourceFile {
   return { path, text, code, imports, isTest: /\.test\.tsx?$|-(suite|harness)\.ts$|(^|\/)testing\/|^e2e\//.test(path) }
 }
 
-/** Reads the repository at `root`, except files that git ignores. */
+/** Reads all text files of the repository at `root`, except those that git ignores. */
 export function readRepo(root: string): Repo {
-  // `globSync` calls `exclude` with the path of each folder, and also with the name alone of each folder and file.
-  const paths = globSync([textFiles, dotFiles], { cwd: root, exclude: (path) => ignoredFolders.test(path) })
-  const files = paths.filter((path) => !generatedPages.test(path) && statSync(join(root, path)).isFile())
+  const list = ['-c', 'safe.directory=*', 'ls-files', '-z', '--cached', '--others', '--exclude-standard']
+  const paths = execFileSync('git', list, { cwd: root, encoding: 'utf8' }).split('\0')
+  // A deleted file remains in git's list until the deletion is staged.
+  const isFile = (path: string) => statSync(join(root, path), { throwIfNoEntry: false })?.isFile() === true
+  const files = [...new Set(paths)]
+    .filter((path) => path !== '' && isFile(path))
+    .map((path) => sourceFile(path, readFileSync(join(root, path), 'utf8')))
   return {
-    files: files.map((path) => sourceFile(path, readFileSync(join(root, path), 'utf8'))),
+    files: files.filter(({ text }) => !text.includes('\0')),
     exists: (path) => statSync(join(root, path), { throwIfNoEntry: false }) !== undefined,
   }
 }

@@ -23,6 +23,10 @@ const readPattern = /\b(?:from|join|using)\s+(?:only\s+)?([a-z_]+)\b/gi
 const writePattern =
   /\b(?:insert\s+into|update|delete\s+from|truncate)\s+([a-z_]+)\b|\.(?:insert|update|delete)\((\w+)\)/gi
 
+/** Matches a list such as `from orgs o, squids s`. */
+const listPattern =
+  /\b(?:from|using)\s+([a-z_]+(?:\s+(?:as\s+)?[a-z_]+)?(?:\s*,\s*[a-z_]+(?:\s+(?:as\s+)?[a-z_]+)?)+)/gi
+
 /** Returns the tables of other areas that a file names in SQL or imports, by their names in Postgres. */
 function foreignTables(
   { path, code }: SourceFile,
@@ -45,7 +49,11 @@ function foreignTables(
   const imported = [...tables.keys()].filter((name) => importedFrom(name).has(tables.get(name)?.exportedAs ?? ''))
   // `readPattern` also matches `delete from`.
   const deletes = new Set([...code.matchAll(/delete\s+from\s+([a-z_]+)/gi)].map(([, name]) => name))
-  const read = [...code.matchAll(readPattern)].map(([, name]) => name).filter((name) => !deletes.has(name))
+  const listed = [...code.matchAll(listPattern)].flatMap(([, list = '']) => list.split(',').slice(1))
+  const read = [
+    ...[...code.matchAll(readPattern)].map(([, name]) => name).filter((name) => !deletes.has(name)),
+    ...listed.map((item) => /[a-z_]+/i.exec(item)?.[0]),
+  ]
   const written = [...code.matchAll(writePattern)].map(([, text, exported]) => text ?? nameOf(exported ?? ''))
   return { reads: new Set([...read, ...imported].filter(isForeign)), writes: new Set(written.filter(isForeign)) }
 }
@@ -87,6 +95,8 @@ export const tableRules: Rule[] = [
       'server/src/modules/logs/a-store.ts': 'await db.execute(sql`select 1 from lines join orgs o on true`)',
       'server/src/modules/logs/b-store.ts': 'await db.execute(sql`delete from orgs where id = 1`)',
       'server/src/modules/logs/c-store.ts': `import { orgs } from '../orgs/index.ts'\nawait db.select().from(orgs)`,
+      'server/src/modules/logs/e-store.ts':
+        'await db.execute(sql`select 1 from lines l, orgs o where o.id = l.org_id`)',
       'server/src/modules/logs/d-store.ts': '// Reads tables of other modules: orgs. It no longer does.',
     },
   },

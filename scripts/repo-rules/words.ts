@@ -1,10 +1,11 @@
+import { formerNames } from './former-names.ts'
 import type { Repo, Rule } from './repo.ts'
 
 /** Banned words and their replacements; `docs/architecture.md` has the complete table. */
 const banned: [pattern: RegExp, instead: string][] = [
   [/\b(nobody|somebody|who(m)?ever)\b/gi, 'the actor: user, operator, worker, gateway, caller; or "no one"'],
   [/\b(anew|afresh)\b/gi, 'again, from scratch'],
-  [/\b(is|are|was|were|be|been|being) told\b/gi, 'receives, is notified, reports, shows'],
+  [/\b(told|tells?)\b/gi, 'receives, is notified, reports, shows'],
   [/\b(has|have|had|is|are|was|were) gone\b/gi, 'no longer exists, was deleted'],
   [/\b(goes|go|went|going) on\b/gi, 'continues'],
   [/\b(does|do|did|has|have|had) not answer(ed)?\b|\banswers? again\b/gi, 'responds'],
@@ -12,8 +13,20 @@ const banned: [pattern: RegExp, instead: string][] = [
   [/\bof (its|their) own(?=[.,;:)\n])/g, 'its own, separate'],
   [/\bof (yours|theirs|ours)\b/g, 'your own, their own, our own'],
   [/\b(whatever|by itself|at full tilt)\b/gi, 'any, regardless of; automatically; at full speed'],
-  [/\b(a|the) look at\b/gi, 'a reading, a poll, a check'],
-  [/\bstands? in (the|a|its|one) (row|table|column|database|file|log)\b/gi, 'is in'],
+  [/\bat once\b/gi, 'immediately; at the same time'],
+  [/\bmeanwhile\b/gi, 'in the meantime'],
+  [/\bsooner\b/gi, 'earlier'],
+  [/\bpaced?\b|\b\w*Pace([A-Z]\w*)?\b/g, 'interval, rate'],
+  [
+    /\b(lest|hence|thereby|whence|thence|whither|hither|thither|yonder|whilst|albeit|forthwith|amidst)\b/gi,
+    'so, so that',
+  ],
+  [/\b(seldom|moot|quarrels?)\b/gi, 'rarely; obsolete; conflict, contradiction'],
+  [/\b(gives?|gave|giving|given) up\b/gi, 'abandons, stops trying'],
+  [/\bforget(s|ting|[A-Z]\w*)?\b/g, 'deletes, evicts, clears'],
+  [/\b(wanted|patient(ly)?)\b/gi, 'desired, requested; with a long timeout'],
+  [/\b(a|the) look at\b|\blook(s|ed|ing)? (at|after)\b/gi, 'a reading, a poll, a check; reads, polls, manages'],
+  [/\bstood\b|\bstands? in (the|a|its|one) (row|table|column|database|file|log)\b/gi, 'is in'],
   [/\b(most|longest|largest|fewest|soonest|shortest|smallest)[A-Z]\w*/g, 'max… or min…'],
   [/\b[a-z]\w*AtOnce\b/g, 'maxConcurrent… or …BatchSize'],
   [/\b(that|which) (is|are) no (?!longer|more|other|one\b)[a-z]+/g, 'that is not a …'],
@@ -24,16 +37,19 @@ const banned: [pattern: RegExp, instead: string][] = [
     'capacity, storage, free space, a maximum number',
   ],
   [/\bas whom\b|\banother one's\b/gi, 'which or whose, with the noun'],
+  [formerNames, 'a standard term for what it is or does'],
 ]
 
-const prose = /\.(ts|tsx|mjs|cjs|js|go|md|sql|sh|css|html|yaml|yml|tpl)$/
-
-/** Files without the rule: this one, old migrations, the page that documents the rule, and examples. */
-const exempt = /^scripts\/repo-rules\/words\.ts$|\/replaced-migrations\/|^docs\/architecture\.md$|^examples\//
+/**
+ * Files without the rule: this one and the list of names, migrations, which never change, the page that documents the rule, examples,
+ * generated files, the license, and `test/kube`, whose identifiers are those of Kubernetes (`NobodyUser`, `Gone`).
+ */
+const exempt =
+  /^scripts\/repo-rules\/(words|former-names)\.ts$|migrations\/|^docs\/architecture\.md$|^examples\/|\.gen\.ts$|(^|\/)package-lock\.json$|^LICENSE$|^test\/kube\//
 
 function bannedWords(repo: Repo): string[] {
   return repo.files
-    .filter(({ path }) => prose.test(path) && !exempt.test(path))
+    .filter(({ path }) => !exempt.test(path))
     .flatMap(({ path, text }) =>
       banned.flatMap(([pattern, instead]) =>
         [...text.matchAll(pattern)].map(
@@ -56,6 +72,10 @@ export const wordRules: Rule[] = [
       'runtime/src/c.ts': 'const mostBytes = 1',
       'runtime/src/d.cjs': '// A file that is no archive is rejected. The disk has no room.',
       'runtime/src/e.ts': '/** Of the server. */ const url = 1',
+      'deploy/f.tpl': '{{/* Replaced at once. */}}',
+      'deploy/Containerfile': '# Meanwhile, it waits.',
+      'test/helm/g.go': '// The pace of the test',
+      'server/src/h.ts': 'const seen = readSeen()',
     },
   },
 ]

@@ -15,7 +15,7 @@ test('a part shows a placeholder until its code has loaded', () => {
   expect(show(makePart())).toContain('placeholder')
 })
 
-test('a part whose code has been preloaded renders at once', async () => {
+test('a part whose code has been preloaded renders immediately', async () => {
   const Part = makePart()
   await Part.preload()
   expect(show(Part)).toBe('content')

@@ -244,7 +244,7 @@ test.runIf(process.platform === 'linux')('a rejected archive leaves no file open
     try {
       return [readlinkSync(`/proc/self/fd/${fd}`)]
     } catch {
-      // The list includes the descriptor with which the folder was listed, which is closed by now.
+      // The list includes the descriptor with which the folder was listed, which has been closed.
       return []
     }
   })

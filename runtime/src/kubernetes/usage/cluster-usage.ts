@@ -30,7 +30,7 @@ type Measured = {
 
 /**
  * Measures containers with the metrics of their nodes' kubelets. Kubelets update these about every ten seconds, so the counters of a run
- * that ended sooner are unknown.
+ * that ended earlier are unknown.
  */
 export class ClusterUsage {
   readonly #options: ClusterUsageOptions

@@ -12,8 +12,8 @@ const maxRates = 10_000
 
 /** `concurrency`: concurrent requests of a caller. `callsPerSecond`: calls to nodes for a caller. */
 export type CallerLimits = { concurrency: number; callsPerSecond: number }
-/** A caller with an admitted request. `pace` resolves when the caller's rate allows as many calls to nodes. */
-export type PortalCaller = { pace: (calls: number) => Promise<void> }
+/** A caller with an admitted request. `waitForRate` resolves when the caller's rate allows as many calls to nodes. */
+export type PortalCaller = { waitForRate: (calls: number) => Promise<void> }
 
 /**
  * Limits concurrent requests, and calls to nodes. Callers of the Portal have no tokens, so they are distinguished by address: each version
@@ -47,12 +47,12 @@ export class PortalCallers {
       else this.#counts.set(caller, remaining)
     })
     const rate = this.#rateOf(caller)
-    const pace = async (calls: number) => {
+    const waitForRate = async (calls: number) => {
       rate.charge(calls)
       const waitMs = rate.waitMs()
       if (waitMs > 0) await sleep(waitMs)
     }
-    return { pace }
+    return { waitForRate }
   }
 
   #rateOf(caller: string): TokenBucket {

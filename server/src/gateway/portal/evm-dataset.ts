@@ -21,12 +21,12 @@ const hex = (n: number) => `0x${n.toString(16)}`
 /** A dataset read from a chain's nodes, in the format of the Portal. */
 export class EvmDataset {
   readonly #service: ChainService
-  readonly #pace: (calls: number) => Promise<void>
+  readonly #waitForRate: (calls: number) => Promise<void>
 
-  /** `pace` resolves when as many calls may be sent to the nodes. */
-  constructor(service: ChainService, pace: (calls: number) => Promise<void>) {
+  /** `waitForRate` resolves when as many calls may be sent to the nodes. */
+  constructor(service: ChainService, waitForRate: (calls: number) => Promise<void>) {
     this.#service = service
-    this.#pace = pace
+    this.#waitForRate = waitForRate
   }
 
   /** Reads the latest block or the latest finalized one; null when the node reports none. */
@@ -128,7 +128,7 @@ export class EvmDataset {
 
   /** @throws ChainUnreadableError with the message of the node */
   async #call(calls: [method: string, params: unknown[]][]): Promise<unknown[]> {
-    await this.#pace(calls.length)
+    await this.#waitForRate(calls.length)
     const outcomes = await this.#service.executeAll(calls.map(([method, params]) => ({ method, params })))
     const results = []
     try {

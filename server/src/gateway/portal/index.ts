@@ -45,7 +45,7 @@ export function createPortalRoute(app: App, { maxPerCaller, stallMs } = defaultL
       meter.count(
         dataset.id,
         versionOf(req),
-        await serveLocalDataset({ ...request, blocks: new EvmDataset(service, caller.pace) }),
+        await serveLocalDataset({ ...request, blocks: new EvmDataset(service, caller.waitForRate) }),
       )
     else if (source === 'portal' && relay)
       meter.count(dataset.id, versionOf(req), await relay.forward(req, res, dataset.id, rest))
@@ -73,7 +73,7 @@ export function createPortalRoute(app: App, { maxPerCaller, stallMs } = defaultL
   }
 }
 
-const tooMany = { error: 'Too many requests at once. Try again in a few seconds.' }
+const tooMany = { error: 'Too many requests. Try again in a few seconds.' }
 const retryLater = { 'retry-after': '5' }
 
 const preflightHeaders = {

@@ -168,5 +168,5 @@ export function overQuota(account: Account, pending: number, count: number): Rpc
 export function overRate(account: Account, count: number): RpcRejection | null {
   if (account.rate.take(count)) return null
   const seconds = Math.ceil(account.rate.waitMs(count) / 1000)
-  return rejection(429, codes.limitExceeded, `Too many RPC requests at once. Try again in ${seconds} s.`)
+  return rejection(429, codes.limitExceeded, `Too many RPC requests per second. Try again in ${seconds} s.`)
 }

@@ -25,16 +25,16 @@ async function startNode() {
     server.closeAllConnections()
     server.close()
   })
-  const request = (pace: Parameters<typeof exchange>[1]['pace']) =>
-    exchange(pool, { method: 'POST', path: '/', maxBufferedBytes: 100_000, ...(pace ? { pace } : {}) })
+  const request = (minReadRate: Parameters<typeof exchange>[1]['minReadRate']) =>
+    exchange(pool, { method: 'POST', path: '/', maxBufferedBytes: 100_000, ...(minReadRate ? { minReadRate } : {}) })
   return { open, request }
 }
 
 test('callers that do not read their responses lose them when other requests wait for a connection', async () => {
   const { request } = await startNode()
-  const pace = { checkMs: 50, minBytes: 1_000, maxIdleChecks: Infinity }
-  const stalled = [await request(pace), await request(pace)]
-  const { bytes, rest } = await request(pace)
+  const minReadRate = { checkMs: 50, minBytes: 1_000, maxIdleChecks: Infinity }
+  const stalled = [await request(minReadRate), await request(minReadRate)]
+  const { bytes, rest } = await request(minReadRate)
   expect(bytes.length + (rest ? (await buffer(rest)).length : 0)).toBe(resultBytes)
   const outcomes = await Promise.allSettled(stalled.map(async ({ rest: stream }) => stream && (await buffer(stream))))
   const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [String(outcome.reason)] : []))

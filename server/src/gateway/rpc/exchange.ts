@@ -9,16 +9,16 @@ export type ExchangeOptions = Omit<Dispatcher.DispatchOptions, 'origin'> & {
   signal?: AbortSignal | undefined
   /** Longer responses are returned as a stream before they have ended. */
   maxBufferedBytes: number
-  pace?: Pace
+  minReadRate?: MinReadRate
 }
 
 /**
- * How fast a stream must be read, so that slow callers do not keep the connections to a node from others. Every `checkMs`, a stream that
+ * The rate at which a stream must be read, so that slow callers do not keep the connections to a node from others. Every `checkMs`, a stream that
  * waited for its caller is destroyed if fewer than `minBytes` were read while requests wait for a connection, or if nothing was read in
  * `maxIdleChecks` checks.
  */
-type Pace = { checkMs: number; minBytes: number; maxIdleChecks: number }
-const defaultPace: Pace = { checkMs: 5_000, minBytes: 524_288, maxIdleChecks: 12 }
+type MinReadRate = { checkMs: number; minBytes: number; maxIdleChecks: number }
+const defaultMinReadRate: MinReadRate = { checkMs: 5_000, minBytes: 524_288, maxIdleChecks: 12 }
 
 /**
  * Sends one request. Uses `dispatch` rather than undici's `request`, which creates a stream for every response: nearly all responses
@@ -26,14 +26,14 @@ const defaultPace: Pace = { checkMs: 5_000, minBytes: 524_288, maxIdleChecks: 12
  */
 export function exchange(
   pool: Pool,
-  { signal, maxBufferedBytes, pace = defaultPace, ...options }: ExchangeOptions,
+  { signal, maxBufferedBytes, minReadRate = defaultMinReadRate, ...options }: ExchangeOptions,
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     let status = 0
     let length = 0
     const parts: Buffer[] = []
     let rest: Readable | null = null
-    let meter: PaceMeter | null = null
+    let meter: ReadRateMeter | null = null
     const startStream = (controller: Dispatcher.DispatchController) => {
       const stream = new Readable({
         read: () => {
@@ -49,7 +49,9 @@ export function exchange(
       // Without a listener, an error before the caller reads the stream would end the process.
       stream.on('error', () => {})
       rest = stream
-      meter = new PaceMeter(pool, pace, () => stream.destroy(new Error('The caller reads the response too slowly')))
+      meter = new ReadRateMeter(pool, minReadRate, () =>
+        stream.destroy(new Error('The caller reads the response too slowly')),
+      )
       resolve({ status, bytes: Buffer.concat(parts), rest })
     }
     pool.dispatch(options, {
@@ -86,14 +88,14 @@ export function exchange(
 }
 
 /** Measures how fast the caller of one stream reads, and calls `end` if it is too slow. */
-class PaceMeter {
+class ReadRateMeter {
   readonly #timer: NodeJS.Timeout
   #bytes = 0
   #isPaused = false
   #wasPaused = false
   #idleChecks = 0
 
-  constructor(pool: Pool, { checkMs, minBytes, maxIdleChecks }: Pace, end: () => void) {
+  constructor(pool: Pool, { checkMs, minBytes, maxIdleChecks }: MinReadRate, end: () => void) {
     this.#timer = setInterval(() => {
       const isSlow = this.#wasPaused && this.#bytes < minBytes
       this.#idleChecks = this.#wasPaused && this.#bytes === 0 ? this.#idleChecks + 1 : 0

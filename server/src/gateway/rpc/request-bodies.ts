@@ -61,6 +61,6 @@ const tooManyLarge: RpcRejection = {
   status: 429,
   error: {
     code: codes.limitExceeded,
-    message: 'Too many large requests at once. Try again in a few seconds, or send smaller batches.',
+    message: 'Too many large requests at the same time. Try again in a few seconds, or send smaller batches.',
   },
 }

@@ -37,7 +37,6 @@ export const tooManyResults: RpcRejection = {
   status: 429,
   error: {
     code: codes.limitExceeded,
-    message:
-      'Too many large results are being sent. Read them faster, request less at once, or try again in a few seconds.',
+    message: 'Too many large results are being sent. Read them faster, request less, or try again in a few seconds.',
   },
 }

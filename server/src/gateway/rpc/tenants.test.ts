@@ -165,7 +165,7 @@ test('an organization cannot exceed its rate, and each call of a batch counts', 
   expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 429])
   expect(responses.find(({ status }) => status === 429)).toMatchObject({
     status: 429,
-    body: { error: { code: -32005, message: expect.stringMatching(/^Too many RPC requests at once/) } },
+    body: { error: { code: -32005, message: expect.stringMatching(/^Too many RPC requests per second/) } },
   })
   expect((await post(await urlOf(other.id), balance)).status).toBe(200)
   await untilValue(

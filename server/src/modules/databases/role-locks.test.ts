@@ -98,22 +98,22 @@ test('a tenant that keeps its schema locked does not prevent its deployment', as
 
 test('a tenant that keeps its role locked does not prevent the limits of connections of others, nor its own', async () => {
   const other = await addTenant()
-  const wanted = await limitsOf(tenant.user, other.user)
+  const expected = await limitsOf(tenant.user, other.user)
   for (const { user } of [tenant, other]) await host().cluster.pool.query(`alter role ${user} connection limit 3`)
   await (await open()).query(`begin; ${locks[0]}`)
   await limitConnectionsOf(t.app, host())
-  expect(await limitsOf(tenant.user, other.user)).toEqual(wanted)
+  expect(await limitsOf(tenant.user, other.user)).toEqual(expected)
 })
 
 test('the limits of others are set even if Shoal may not end the session that keeps a role locked', async () => {
   const other = await addTenant()
-  const wanted = await limitsOf(other.user)
+  const expected = await limitsOf(other.user)
   for (const { user } of [tenant, other]) await host().cluster.pool.query(`alter role ${user} connection limit 3`)
   // A session of Shoal's role, which `limitConnectionsOf` does not end.
   const holder = await open(host().cluster.url)
   await holder.query(`begin; alter role ${tenant.user} connection limit 4`)
   await limitConnectionsOf(t.app, host())
-  expect(await limitsOf(tenant.user, other.user)).toEqual([3, ...wanted])
+  expect(await limitsOf(tenant.user, other.user)).toEqual([3, ...expected])
 })
 
 test('a tenant that keeps its role locked does not prevent Shoal from closing a login or restricting a full database', async () => {

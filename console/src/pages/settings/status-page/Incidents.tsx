@@ -34,7 +34,7 @@ export function Incidents({ code, page }: Props) {
         {(list) =>
           list.length === 0 ? (
             <p className="p-3.5 text-ink-2">
-              No incidents yet. Publish one to tell visitors what you know, or choose alerts that open one.
+              No incidents yet. Publish one to inform visitors, or choose alerts that open one.
             </p>
           ) : (
             <ul className="divide-y divide-line">
