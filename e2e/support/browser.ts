@@ -1,7 +1,14 @@
 import axe from 'axe-core'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserServer,
+  type LaunchOptions,
+  type Page,
+} from 'playwright-core'
 import { findBrowser } from '../../scripts/browser.ts'
 import type { RunningShoal } from './shoal.ts'
 import { isFull } from './tier.ts'
@@ -11,29 +18,33 @@ const themes = ['light', 'dark'] as const
 const widths = [1440, 1000, 400] as const
 
 /** Starts a browser with these additional command-line arguments. */
-export const openBrowser = (...args: string[]): Promise<Browser> => launch(args)
+export const openBrowser = (...args: string[]): Promise<Browser> => chromium.launch(browserOptions(args))
+
+/** Starts a browser to which several processes can connect. It also ends when this process does. */
+export const openBrowserServer = (): Promise<BrowserServer> => chromium.launchServer(browserOptions())
 
 /** Starts a browser that draws text in the same way on every machine with this version of the browser. */
 export const openBrowserForScreenshots = (): Promise<Browser> =>
-  launch(['--disable-lcd-text', '--force-color-profile=srgb'], {
-    FONTCONFIG_FILE: join(import.meta.dirname, 'fonts.conf'),
-  })
+  chromium.launch(
+    browserOptions(['--disable-lcd-text', '--force-color-profile=srgb'], {
+      FONTCONFIG_FILE: join(import.meta.dirname, 'fonts.conf'),
+    }),
+  )
 
-const launch = (args: readonly string[], env: Record<string, string> = {}): Promise<Browser> =>
-  chromium.launch({
-    env: { ...process.env, ...env },
-    executablePath: findBrowser() ?? '/usr/bin/chromium',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      ...args,
-    ],
-  })
+const browserOptions = (args: readonly string[] = [], env: Record<string, string> = {}): LaunchOptions => ({
+  env: { ...process.env, ...env },
+  executablePath: findBrowser() ?? '/usr/bin/chromium',
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+    ...args,
+  ],
+})
 
 /** Initial values of the local storage, by the keys of spec 3. */
 export type StoredSettings = Partial<

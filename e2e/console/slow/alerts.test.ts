@@ -3,15 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  pageErrors,
-  accessibilityFlaws,
-  saveScreenshot,
-  openBrowser,
-  axeFlaws,
-  switchTheme,
-} from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { pageErrors, accessibilityFlaws, saveScreenshot, axeFlaws, switchTheme } from '../../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { waitForDeployment } from '../../support/deploy.ts'
 import { emailsTo, signInAs } from '../../support/people.ts'
 import { deploySimulated, type Deployer } from '../../support/simulated-squid.ts'
@@ -33,7 +26,7 @@ type IsFromShoal = (secret: string, headers: Record<string, string>, body: strin
 let signing: { secret: string; isFromShoal: IsFromShoal }
 
 beforeAll(async () => {
-  ;[browser, receiver] = await Promise.all([openBrowser(), startReceiver()])
+  ;[browser, receiver] = await Promise.all([connectToBrowser(), startReceiver()])
   const admin = await signInAs(browser, shoal, 'admin@alerts.dev')
   const viewerUser = await signInAs(browser, shoal, 'vic@alerts.dev')
   await admin.api.orgs.create({ body: { code, name: 'Harbour Analytics', email: 'admin@alerts.dev' } })

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pageErrors, accessibilityFlaws, saveScreenshot, openBrowser, axeFlaws } from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { pageErrors, accessibilityFlaws, saveScreenshot, axeFlaws } from '../../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { waitForExactText, waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated } from '../../support/simulated-squid.ts'
@@ -20,7 +20,7 @@ const code = 'billing-labs'
 const reference = 'erc20-transfers@v1'
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
   admin = await signInAs(browser, shoal, 'ada@billing.dev')
   await admin.api.orgs.create({ body: { code, name: 'Acme Labs', email: 'ada@billing.dev' } })
   const addMember = async (email: string, roleType: 'developer' | 'viewer') => {
@@ -271,7 +271,7 @@ test('a terminated organization can export its databases and receipts', async ()
   await open(page, '/billing')
   const download = async (name: string) => {
     const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()])
-    return { name: file.suggestedFilename(), content: readFileSync(await file.path()) }
+    return { name: file.suggestedFilename(), content: await buffer(await file.createReadStream()) }
   }
   const database = await download(`Export ${reference}`)
   expect(database.name).toBe(`${reference}.sql.gz`)

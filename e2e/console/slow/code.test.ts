@@ -1,8 +1,8 @@
 import { buildSchema, graphqlSync } from 'graphql'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, openBrowser } from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { accessibilityFlaws } from '../../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { clipboard, waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated, type Deployer, type SimulatedSquid } from '../../support/simulated-squid.ts'
@@ -18,7 +18,7 @@ const squid: SimulatedSquid = { name: 'coded', slot: 'v1' }
 const lines = Array.from({ length: 60 }, (_, i) => `const value${i} = ${i}`)
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
   const person = await signInAs(browser, shoal, 'olga@code-views.dev')
   page = person.page
   deployer = { shoal, org: code, token: person.token, api: person.api }

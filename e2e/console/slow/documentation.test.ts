@@ -1,8 +1,8 @@
 import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newUser, openBrowser, pageErrors, saveScreenshot } from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { newUser, pageErrors, saveScreenshot } from '../../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { sitePages } from '../../support/site-blocks.ts'
 import { isFull } from '../../support/tier.ts'
 import { apiAreas } from '../../../site/.vitepress/generate/areas.ts'
@@ -18,7 +18,7 @@ const paths = [
 
 let browser: Browser
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
 })
 afterAll(() => browser?.close())
 

@@ -2,8 +2,8 @@ import { request } from 'node:https'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasPebble, startPebble, type Pebble } from '../../../scripts/pebble.ts'
-import { accessibilityFlaws, openBrowser, pageErrors, axeFlaws } from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { accessibilityFlaws, pageErrors, axeFlaws } from '../../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { clipboard } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
 import { startShoal, type Shoal } from '../../support/shoal.ts'
@@ -18,7 +18,7 @@ const blocked = 'blocked.shoal.test'
 let browser: Browser
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
 })
 afterAll(() => browser?.close())
 

@@ -1,7 +1,6 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openBrowser } from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated } from '../../support/simulated-squid.ts'
 import { until } from '../../support/until.ts'
@@ -15,7 +14,7 @@ let context: BrowserContext
 let params: Record<string, string>
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
   const { page, token, api, ...person } = await signInAs(browser, shoal, email)
   context = person.context
   await page.close()

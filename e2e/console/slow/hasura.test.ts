@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, openBrowser } from '../../support/browser.ts'
+import { connectToBrowser } from '../../support/console-shoal.ts'
+import { accessibilityFlaws } from '../../support/browser.ts'
 import { signInAs } from '../../support/people.ts'
 import { startShoal, type Shoal } from '../../support/shoal.ts'
 import { deploySimulated } from '../../support/simulated-squid.ts'
@@ -28,7 +29,7 @@ scale:
 beforeAll(async () => {
   ;[shoal, browser] = await Promise.all([
     startShoal({ SHOAL_RUNTIME: 'sim', SHOAL_OUTBOX: 'true', SHOAL_HASURA_PROGRAM: '/opt/graphql-engine' }),
-    openBrowser(),
+    connectToBrowser(),
   ])
   const person = await signInAs(browser, shoal, 'hana@engines.dev')
   page = person.page

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, openBrowser } from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { accessibilityFlaws } from '../../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated } from '../../support/simulated-squid.ts'
@@ -13,7 +13,7 @@ let page: Page
 let person: Awaited<ReturnType<typeof signInAs>>
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
   person = await signInAs(browser, shoal, email)
   page = person.page
 })

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newUser, openBrowser } from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { newUser } from '../../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { clickButton, waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated, type Deployer } from '../../support/simulated-squid.ts'
@@ -14,7 +14,7 @@ let page: Page
 let api: Deployer['api']
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
   const person = await signInAs(browser, shoal, email)
   ;({ page, api } = person)
   await person.api.orgs.create({ body: { code, name: 'Keyboard Labs', email } })
