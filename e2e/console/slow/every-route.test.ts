@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { signInAs } from '../../support/people.ts'
@@ -37,6 +37,7 @@ afterAll(async () => {
 
 /** A page that sends only the requests of the layout. */
 const startPath = '/profile/api-tokens/create'
+const startHeading = 'Create API token'
 
 /** Requests that a page sends only after it has rendered, with the reason. */
 const laterRequests: Record<string, { requests: RegExp; reason: string }> = {
@@ -70,35 +71,47 @@ const settle = (page: Page) =>
 const callRouter = (page: Page, name: 'preloadRoute' | 'navigate', path: string) =>
   page.evaluate(`__TSR_ROUTER__.${name}({ to: ${JSON.stringify(path)}, params: ${JSON.stringify(paramsOf(path))} })`)
 
+/** Opens the start page without a reload, and discards everything that was loaded for other pages. */
+async function startAgain(page: Page): Promise<void> {
+  await callRouter(page, 'navigate', startPath)
+  await page.getByRole('heading', { level: 1, name: startHeading }).waitFor()
+  await settle(page)
+  await page.evaluate(`__TSR_ROUTER__.clearCache()
+    __TSR_ROUTER__.options.context.queryClient.removeQueries({ type: 'inactive' })`)
+}
+
+/** Records the API requests of a page, each once, until `stop`. */
+function recordRequests(page: Page): { sent: Set<string>; stop: () => void } {
+  const sent = new Set<string>()
+  const record = (request: Request) => {
+    const { pathname, search } = new URL(request.url())
+    if (request.resourceType() !== 'image' && pathname.startsWith('/api/'))
+      sent.add(`${request.method()} ${pathname}${search}`)
+  }
+  page.on('request', record)
+  return { sent, stop: () => page.off('request', record) }
+}
+
 /**
  * Opens a page, and returns the API requests that it sends only after it has rendered, because its loader has not sent them; none if the
  * route redirects.
+ *
+ * @param ofLayout the requests that the layout sends on every page
  */
-async function requestsAfterLoader(path: string): Promise<string[]> {
-  const page = await context.newPage()
-  try {
-    const sent = new Set<string>()
-    page.on('request', (request) => {
-      const { pathname, search } = new URL(request.url())
-      if (request.resourceType() !== 'image' && pathname.startsWith('/api/'))
-        sent.add(`${request.method()} ${pathname}${search}`)
-    })
-    await page.goto(`${startPath}?organization=${code}`)
-    await page.locator('h1').waitFor()
-    await settle(page)
-    // Hovering over a link does the same.
-    await callRouter(page, 'preloadRoute', path)
-    await settle(page)
-    expect(new URL(page.url()).pathname).toBe(startPath)
-    const sentAhead = new Set(sent)
-    await callRouter(page, 'navigate', path)
-    await page.locator('h1').waitFor()
-    await settle(page)
-    const openedPath = await page.evaluate<string>('__TSR_ROUTER__.state.matches.at(-1).fullPath')
-    return withoutSlash(openedPath) === withoutSlash(path) ? [...sent.difference(sentAhead)] : []
-  } finally {
-    await page.close()
-  }
+async function requestsAfterLoader(page: Page, path: string, ofLayout: Set<string>): Promise<string[]> {
+  await startAgain(page)
+  const { sent, stop } = recordRequests(page)
+  // Hovering over a link does the same.
+  await callRouter(page, 'preloadRoute', path)
+  await settle(page)
+  expect(new URL(page.url()).pathname).toBe(startPath)
+  const sentAhead = new Set([...ofLayout, ...sent])
+  await callRouter(page, 'navigate', path)
+  await page.locator('h1').waitFor()
+  await settle(page)
+  stop()
+  const openedPath = await page.evaluate<string>('__TSR_ROUTER__.state.matches.at(-1).fullPath')
+  return withoutSlash(openedPath) === withoutSlash(path) ? [...sent.difference(sentAhead)] : []
 }
 
 test(
@@ -106,13 +119,15 @@ test(
   { timeout: 900_000 },
   async () => {
     const page = await context.newPage()
+    const { sent: ofLayout, stop } = recordRequests(page)
     await page.goto(`${startPath}?organization=${code}`)
     await page.locator('h1').waitFor()
+    await settle(page)
+    stop()
     const paths = await page.evaluate<string[]>('Object.keys(__TSR_ROUTER__.routesByPath)')
-    await page.close()
     const late: Record<string, string[]> = {}
     for (const path of paths) {
-      const requests = (await requestsAfterLoader(path)).filter(
+      const requests = (await requestsAfterLoader(page, path, ofLayout)).filter(
         (request) => !laterRequests[path]?.requests.test(request),
       )
       if (requests.length > 0) late[path] = requests
