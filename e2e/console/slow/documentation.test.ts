@@ -12,7 +12,7 @@ const shoal = consoleShoal()
 /** All handwritten pages, and one of each kind that the build writes; `npm run test:full` includes all of these. */
 const paths = [
   ...sitePages().map((file) => file.replace(/(index)?\.md$/, '')),
-  ...(isFull ? apiAreas.map(({ name }) => `api/${name}`) : ['api/squids']),
+  ...(isFull ? apiAreas.map(({ name }) => `api/${name}`) : ['api/domains']),
   ...(isFull ? operatorPages.map(({ name }) => `operators/${name}`) : ['operators/operate']),
 ]
 
@@ -35,37 +35,57 @@ async function search(page: Page, words: string) {
   return dialog
 }
 
-const widths = [390, 1024, 1440]
-/** `npm run test:full` runs axe at every width and in both themes. Other runs check each page once in full, and once for its colours in the dark theme, because the themes differ only in colours. */
-const axeWidths = isFull ? widths : [1440]
+const themes = ['light', 'dark'] as const
+const widths = [1440, 1024, 390]
 
-describe.each(['light', 'dark'] as const)('the documentation in the %s theme', (theme) => {
-  const checkedWidths = theme === 'light' ? widths : axeWidths
-  const rules = theme === 'light' || isFull ? {} : { runOnly: ['color-contrast'] }
-  test.each(checkedWidths)('is accessible and not wider than a window of %i px', async (width) => {
-    const context = await newUser(browser, shoal, { theme })
-    const page = await context.newPage()
-    await page.setViewportSize({ width, height: 900 })
-    const flaws: string[] = []
-    const check = async (name: string) => {
+/** Sets the theme as the page's own script does before the page is drawn. */
+const setTheme = (page: Page, theme: (typeof themes)[number]) =>
+  page.evaluate(`document.documentElement.classList.toggle('dark', ${theme === 'dark'})
+    document.documentElement.dataset.theme = '${theme}'`)
+
+/**
+ * Returns the flaws of the current page, one line each: content that is wider than the window, at each width, and flaws that axe finds.
+ * Themes differ only in colours, so axe checks the dark theme only for contrast, and at one width. `npm run test:full` runs all rules
+ * in both themes at every width.
+ */
+async function flawsOf(page: Page, name: string): Promise<string[]> {
+  const flaws: string[] = []
+  await page.evaluate(axe.source)
+  for (const theme of themes) {
+    await setTheme(page, theme)
+    const rules = theme === 'light' || isFull ? {} : { runOnly: ['color-contrast'] }
+    for (const width of theme === 'light' || isFull ? widths : widths.slice(0, 1)) {
+      await page.setViewportSize({ width, height: 900 })
       await saveScreenshot(page, `docs-${name.replaceAll('/', '_')}-${theme}-${width}`)
-      if (axeWidths.includes(width)) {
-        await page.evaluate(axe.source)
+      if (width === widths[0] || isFull) {
         const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(document, ${JSON.stringify(rules)})`)
-        flaws.push(...violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${name}: ${id} ${html}`)))
+        flaws.push(...violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${theme}: ${id} ${html}`)))
       }
       const overflowPx = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-      if (overflowPx > 0) flaws.push(`${name}: ${overflowPx} px wider than the window`)
+      if (overflowPx > 0) flaws.push(`${theme}: ${overflowPx} px wider than a window of ${width} px`)
     }
-    for (const path of paths) {
-      await open(page, path)
-      await check(path)
-    }
+  }
+  return flaws
+}
+
+describe('in both themes and at every width, is accessible and not wider than the window:', () => {
+  let page: Page
+  beforeAll(async () => {
+    page = await (await newUser(browser, shoal)).newPage()
+  })
+  afterAll(() => page?.context().close())
+
+  test.each(paths)('/docs/%s', async (path) => {
+    await page.setViewportSize({ width: widths[0] ?? 0, height: 900 })
+    await open(page, path)
+    expect(await flawsOf(page, path)).toEqual([])
+  })
+
+  test('the search', async () => {
+    await page.setViewportSize({ width: widths[0] ?? 0, height: 900 })
     await open(page, '')
     await search(page, 'secrets')
-    await check('search')
-    await context.close()
-    expect(flaws).toEqual([])
+    expect(await flawsOf(page, 'search')).toEqual([])
   })
 })
 
