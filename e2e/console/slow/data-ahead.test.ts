@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, Page, Request } from 'playwright-core'
+import type { Browser, Page, Request, Response } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated } from '../../support/simulated-squid.ts'
+import { until } from '../../support/until.ts'
 
 const shoal = consoleShoal()
 const manifestFile = join(import.meta.dirname, '../../../console/dist/.vite/manifest.json')
@@ -198,10 +199,21 @@ test('charts at the top of a page are drawn without waiting for the observer of 
 })
 
 test('the API does not send an unchanged version again, and polls do not request its manifest', async () => {
-  await page.goto(`/squids/lending/v1?organization=${code}`)
+  const other = await page.context().newPage()
+  await other.clock.install()
   const isVersion = (url: string) => url.includes(`/orgs/${code}/squids/${reference}?files=false`)
-  const response = await page.waitForResponse((candidate) => isVersion(candidate.url()) && candidate.status() === 304)
+  let unchanged: Response | null = null
+  other.on('response', (response) => {
+    if (isVersion(response.url()) && response.status() === 304) unchanged = response
+  })
+  await other.goto(`/squids/lending/v1?organization=${code}`)
+  // The page polls every 5 seconds.
+  const response: Response = await until(async () => {
+    await other.clock.runFor(5_000)
+    return unchanged
+  }, 'the API responds that the version has not changed')
   expect(await response.request().headerValue('if-none-match')).toBeTruthy()
-  await page.getByRole('link', { name: 'Manifest' }).click()
-  await page.getByText('name: lending').waitFor()
+  await other.getByRole('link', { name: 'Manifest' }).click()
+  await other.getByText('name: lending').waitFor()
+  await other.close()
 })
