@@ -33,15 +33,20 @@ type Opened = { builder: Builder; opened: ImageRegistry; relay: Relay; messages:
 
 let count = 0
 
-/** Opens a builder whose requests to the registry are counted, and whose images have their own path in the registry. */
+type OpenOptions = RegistrySettings & Pick<RegistryBuilderOptions, 'names'> & { isNew: boolean }
+
+/**
+ * Opens a builder whose requests to the registry are counted. All builders use the same path in the registry and the same records on this
+ * host, so that only the first one compresses and pushes the base; `isNew` gives the builder its own path and records.
+ */
 async function open(
-  { names = 'in registry', ...changes }: Partial<RegistrySettings & Pick<RegistryBuilderOptions, 'names'>> = {},
+  { names = 'in registry', isNew = false, ...changes }: Partial<OpenOptions> = {},
   chooseFault?: ChooseFault,
 ): Promise<Opened> {
   const relay = await startRelay(registry.host, chooseFault)
   onTestFinished(() => relay.stop())
   const messages: string[] = []
-  const name = `squids-${(count += 1)}`
+  const name = isNew ? `squids-${(count += 1)}` : 'squids-shared'
   const dir = join(harness.stateDir, name)
   const settings = { registry: `${relay.host}/${name}`, baseImage: null, authFile: null, ...changes }
   const opened = await openImageRegistry(settings, dir)
@@ -135,7 +140,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
   })
 
   test('a second deployment with unchanged dependencies uploads only its app, less than 1 MB', async () => {
-    const { builder, relay } = await open()
+    const { builder, relay } = await open({ isNew: true })
     const first = await build(builder)
     const manifest = await manifestOf(first.image)
     const coldBytes = relay.sentBytes()
@@ -156,7 +161,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     const { image: local } = await build(harness.builder, files)
     const folder = join(harness.imagesDir, local)
     const { dependencyKey } = JSON.parse(readFileSync(join(folder, 'image.json'), 'utf8')) as { dependencyKey: string }
-    const { builder, opened, relay } = await open()
+    const { builder, opened, relay } = await open({ isNew: true })
     const push = { signal: AbortSignal.timeout(120_000), onOmitted: () => undefined }
     const modules = join(folder, 'app/node_modules')
     expect(await opened.pushDependencies('acme', modules, dependencyKey, push)).toBeGreaterThan(1000)
@@ -263,7 +268,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
   })
 
   test('for a runtime on this host, images keep their local names and are pushed too', async () => {
-    const { builder, dir } = await open({ names: 'stored' })
+    const { builder, dir } = await open({ names: 'stored', isNew: true })
     const { image } = await build(builder)
     expect(existsSync(join(harness.imagesDir, image, 'app'))).toBe(true)
     const [file = ''] = globSync(join(dir, 'images/*.json'))
@@ -279,7 +284,7 @@ describe.skipIf(!hasRegistry)('with a registry', () => {
     const source = await open()
     const base = await build(source.builder)
     const baseManifest = await manifestOf(base.image)
-    const { builder, relay } = await open({ baseImage: base.image })
+    const { builder, relay } = await open({ baseImage: base.image, isNew: true })
     const { image } = await build(builder)
     const { layers } = await manifestOf(image)
     expect(layers.slice(0, baseManifest.layers.length)).toEqual(baseManifest.layers)
