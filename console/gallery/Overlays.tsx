@@ -80,7 +80,7 @@ export function Overlays() {
         }
       >
         <p className="mb-4">This key is shown only once. Store it in a safe place.</p>
-        <TextField label="Name" autoFocus />
+        <TextField label="Name" />
       </Dialog>
       <Sheet label="Details" isOpen={open === 'sheet'} onClose={close}>
         <p className="p-5">The navigation on narrow screens.</p>

@@ -46,7 +46,6 @@ export default function ConfirmDialog({ request }: { request: ConfirmRequest }) 
             autoComplete="off"
             spellCheck={false}
             isMono
-            autoFocus
           />
         )}
         {error !== null && <Alert tone="bad">{errorText(error)}</Alert>}
@@ -54,13 +53,7 @@ export default function ConfirmDialog({ request }: { request: ConfirmRequest }) 
           <Button onClick={cancel} isDisabled={isPending}>
             {cancelLabel}
           </Button>
-          <Button
-            type="submit"
-            variant={isDanger ? 'danger' : 'primary'}
-            isPending={isPending}
-            isDisabled={!isReady}
-            autoFocus={typedName === undefined}
-          >
+          <Button type="submit" variant={isDanger ? 'danger' : 'primary'} isPending={isPending} isDisabled={!isReady}>
             {confirmLabel}
           </Button>
         </div>

@@ -43,7 +43,7 @@ export function InviteForm({ code, onInvited, secondary }: Props) {
     >
       {({ field, form }) => (
         <>
-          <TextField label="Email" type="email" autoComplete="off" {...field('email')} />
+          <TextField label="Email" type="email" autoComplete="off" autoFocus {...field('email')} />
           <RadioGroup
             label="Role"
             options={roleOptions}

@@ -23,6 +23,16 @@ const widths = { narrow: 'max-w-110', wide: 'max-w-160' }
 
 const backdropClass = 'fixed inset-0 z-30 bg-overlay transition-opacity duration-100 data-entering:opacity-0'
 
+/**
+ * Focuses the first field of a dialog that opens, or its first button if it has no field, unless a part has `autoFocus`. The first button is
+ * the safest one, because the primary button is the last.
+ */
+function focusFirstControl(body: HTMLElement | null): void {
+  if (body === null || body.contains(document.activeElement)) return
+  const control = ':is(input:not([readonly]), select, textarea, button):enabled:not([aria-disabled=true])'
+  body.querySelector<HTMLElement>(control)?.focus()
+}
+
 /** A modal dialog. */
 export function Dialog({
   title,
@@ -58,7 +68,7 @@ export function Dialog({
               className="-mr-1.5"
             />
           </header>
-          <div className="px-5 pb-5 text-ink-2">
+          <div ref={focusFirstControl} className="px-5 pb-5 text-ink-2">
             {children}
             {footer && <footer className={cx(dialogFooterClass, 'mt-4')}>{footer}</footer>}
           </div>

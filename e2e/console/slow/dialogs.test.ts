@@ -65,3 +65,21 @@ test.each<Footer>([
     }
   },
 )
+
+test.each<[focused: string, path: string, open: () => Promise<void>]>([
+  ['Cancel', '/squids', fromMenu('Hibernate')],
+  ['Type transfers@v1 to confirm', '/squids', fromMenu('Delete')],
+  ['Tag', version, clickButton('Add tag')],
+  ['Cancel', '/squids', fromMenu('Roll back…')],
+  ['Email', '/settings', clickButton('Invite user')],
+  ['Title', '/settings/status-page', clickButton('New incident')],
+  ['Webhook', '/monitoring/alerts/channels', clickButton('Add channel')],
+])('its first field or its safest button, %s, has the focus in a dialog on %s', async (name, path, openDialog) => {
+  await page.goto(`${path}?organization=${code}`)
+  await openDialog()
+  const dialog = page.getByRole('dialog').or(page.getByRole('alertdialog'))
+  const control = dialog.getByLabel(name).or(dialog.getByRole('button', { name, exact: true }))
+  await expect.poll(() => control.and(page.locator(':focus')).count()).toBe(1)
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+})

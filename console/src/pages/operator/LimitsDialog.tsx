@@ -40,7 +40,6 @@ export function LimitsDialog({ org, onClose }: { org: OperatorOrg; onClose: () =
             step={1}
             description={`It has ${org.squids} now. Existing squids stay, even above a lower limit.`}
             autoComplete="off"
-            autoFocus
             {...form.register('squids', { valueAsNumber: true })}
             error={form.formState.errors.squids?.message}
           />

@@ -74,7 +74,7 @@ export function MaintenanceDialog({ announced, onClose }: Props) {
           const preview = { startsAt: fromLocalInput(times.startsAt), endsAt: fromLocalInput(times.endsAt) }
           return (
             <>
-              <TextField label="Message" autoComplete="off" autoFocus {...field('message')} />
+              <TextField label="Message" autoComplete="off" {...field('message')} />
               <div className="grid gap-4 sm:grid-cols-2">
                 <TextField label="Start" type="datetime-local" {...field('startsAt')} />
                 <TextField label="End" type="datetime-local" {...field('endsAt')} />

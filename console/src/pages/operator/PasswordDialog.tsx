@@ -48,7 +48,6 @@ export function PasswordDialog({ hasPassword, onEntered, onClose }: Props) {
             type="password"
             description="Changes in the operator's console need your password, at most once every ten minutes."
             autoComplete="current-password"
-            autoFocus
             {...field('password')}
           />
         )}

@@ -100,7 +100,7 @@ function ReasonDialog({ title, submitLabel, isDanger = false, description, call,
         {({ field }) => (
           <>
             <p>{children}</p>
-            <TextField label="Reason" description={description} autoComplete="off" autoFocus {...field('reason')} />
+            <TextField label="Reason" description={description} autoComplete="off" {...field('reason')} />
           </>
         )}
       </FormShell>

@@ -42,6 +42,7 @@ export function SetUpStep() {
                 label="Name"
                 description="Min 3, max 100 symbols."
                 autoComplete="organization"
+                autoFocus
                 {...name}
                 onChange={(event) => {
                   void name.onChange(event)

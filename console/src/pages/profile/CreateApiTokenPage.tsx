@@ -68,6 +68,7 @@ export default function CreateApiTokenPage() {
               label="Token name"
               description="What the token is used for, such as my-laptop or ci."
               autoComplete="off"
+              autoFocus
               {...field('name')}
             />
             <RadioGroup

@@ -83,6 +83,7 @@ export default function AddSecretPage() {
                   autoComplete="off"
                   spellCheck={false}
                   isMono
+                  autoFocus
                   {...name}
                   onChange={(event) => {
                     const { selectionStart } = event.target

@@ -104,6 +104,7 @@ function ValueForm({ code, secret, cancelLink }: { code: string; secret: SecretU
           autoComplete="off"
           spellCheck={false}
           isMono
+          autoFocus
           {...field('value')}
         />
       )}

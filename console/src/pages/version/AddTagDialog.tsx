@@ -60,7 +60,6 @@ export default function AddTagDialog({ squid, onClose }: Props) {
               autoComplete="off"
               spellCheck={false}
               isMono
-              autoFocus
               {...field('tag')}
             />
             {versionsByTag.size > 0 && (

@@ -46,7 +46,7 @@ export default function EditChannelDialog({ channel: { id, type, name, target, i
       >
         {({ field }) => (
           <>
-            <TextField label="Name" autoComplete="off" autoFocus {...field('name')} />
+            <TextField label="Name" autoComplete="off" {...field('name')} />
             {type !== 'email' && (
               <TextField
                 label="URL"

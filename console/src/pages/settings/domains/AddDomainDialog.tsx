@@ -50,7 +50,6 @@ export default function AddDomainDialog({ code, onClose }: { code: string; onClo
               autoCapitalize="none"
               spellCheck={false}
               isMono
-              autoFocus
               {...field('name')}
             />
             <NativeSelect

@@ -151,7 +151,7 @@ export function EditUpdateDialog({
         warnsAboutUnsavedChanges={false}
         secondary={<Button onClick={onClose}>Cancel</Button>}
       >
-        {({ field }) => <TextArea label="Text" autoFocus {...field('text')} />}
+        {({ field }) => <TextArea label="Text" {...field('text')} />}
       </FormShell>
     </LazyDialog>
   )
@@ -168,7 +168,7 @@ type IncidentFieldsProps = {
 function IncidentFields({ field, tags, affected, onAffected }: IncidentFieldsProps) {
   return (
     <>
-      <TextField label="Title" autoComplete="off" autoFocus {...field('title')} />
+      <TextField label="Title" autoComplete="off" {...field('title')} />
       <NativeSelect label="Impact" options={impacts} {...field('impact')} />
       <AffectedTags tags={tags} affected={affected} onChange={onAffected} />
     </>
