@@ -90,6 +90,7 @@ function Numbers({ deployments, postgres, backup, certificates, replicas }: Oper
               </>
             ),
           },
+          { label: 'Busiest squids', value: <BusiestSquids /> },
           ...postgres.map(({ name, connections }) => ({
             label: name,
             value: connections
@@ -123,6 +124,28 @@ function Numbers({ deployments, postgres, backup, certificates, replicas }: Oper
     </Card>
   )
 }
+
+/** What a squid uses, and the order of the list of squids in which those that use the most of it are first. */
+const usages = [
+  ['cpu', 'CPU'],
+  ['memory', 'Memory'],
+  ['disk', 'Disk'],
+  ['logs', 'Log lines'],
+  ['rpc', 'RPC'],
+] as const
+
+/** Links to the list of squids, one for each kind of usage. */
+const BusiestSquids = () => (
+  <ul aria-label="Busiest squids" className="flex flex-wrap gap-x-3">
+    {usages.map(([sort, label]) => (
+      <li key={sort}>
+        <Link to="/admin/squids" search={{ sort, order: 'desc' }} className="text-accent underline underline-offset-3">
+          {label}
+        </Link>
+      </li>
+    ))}
+  </ul>
+)
 
 function BackupAge({ at, isExternal }: OperatorOverview['backup']) {
   if (at !== null) return <RelativeTime at={at} />
