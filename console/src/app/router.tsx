@@ -3,7 +3,7 @@ import { createRouter, type RouterHistory } from '@tanstack/react-router'
 import { parseSearch, stringifySearch } from '../lib/search-params.ts'
 import { report } from './error-reporting.ts'
 import { PageError } from './Root.tsx'
-import { PageSkeleton } from './layouts/Frame.tsx'
+import { PendingPage, type RouteParams } from './PendingPage.tsx'
 import { routeTree } from './routes.ts'
 
 /** Creates the console's router. `history` is for tests; by default, the router uses the browser's history. */
@@ -21,7 +21,7 @@ export function makeRouter(queryClient: QueryClient, history?: RouterHistory) {
     defaultPendingMinMs: 0,
     scrollRestoration: history === undefined,
     defaultErrorComponent: PageError,
-    defaultPendingComponent: PageSkeleton,
+    defaultPendingComponent: PendingPage,
     defaultOnCatch: report,
   })
 }
@@ -31,6 +31,8 @@ declare module '@tanstack/react-router' {
     router: ReturnType<typeof makeRouter>
   }
   interface StaticDataRouteOption {
+    /** The heading that is shown while the code of the page loads: of a page with its own heading, not of a tab below it. */
+    title?: string | ((params: RouteParams) => string)
     /** Users with an unconfirmed email may open this route (spec 2.3). */
     isOpenToUnverified?: boolean
   }

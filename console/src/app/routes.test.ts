@@ -135,6 +135,15 @@ test('every other route behind the session gate starts its queries while its cod
   expect(withoutLoader.sort()).toEqual(Object.keys(withoutQueries).sort())
 })
 
+test('every page in the frame of the app has a heading while its code loads, and no tab has another one', () => {
+  const router = makeRouter(new QueryClient(), createMemoryHistory())
+  const routes = Object.values(router.routesById) as AnyRoute[]
+  const pages = routes.filter(({ id, options }) => id.startsWith('/app/') && options.component)
+  const isPage = ({ parentRoute }: AnyRoute) => parentRoute.id === '/app'
+  const wrong = pages.filter((route) => isPage(route) !== (route.options.staticData?.title !== undefined))
+  expect(wrong.map(({ fullPath }) => fullPath as string)).toEqual([])
+})
+
 test.each([
   ['/squids', '/'],
   ['/secrets/add?organization=acme&acceptInviteId=007', '/?organization=acme&acceptInviteId=007'],

@@ -7,6 +7,9 @@ type Props = {
   children?: ReactNode
 }
 
+/** The classes of the heading of a page, and of its placeholder while the code of the page loads. */
+export const pageHeadingClass = 'text-xl font-semibold tracking-tight break-words outline-none'
+
 /** True until the first page of a visit, which the browser announces, has been shown. */
 let isFirstPage = true
 
@@ -27,7 +30,7 @@ export function PageHeading({ title, children = title }: Props) {
     if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true })
   }, [title])
   return (
-    <h1 ref={heading} tabIndex={-1} className="text-xl font-semibold tracking-tight break-words outline-none">
+    <h1 ref={heading} tabIndex={-1} className={pageHeadingClass}>
       {children}
     </h1>
   )

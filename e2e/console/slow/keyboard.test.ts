@@ -49,6 +49,24 @@ test('a page that is opened by keyboard is announced, and its heading has the fo
   await expect.poll(() => page.title()).toBe('Deployments · transfers@v1 · Shoal')
 })
 
+test('while the code of a page loads, the page has its heading, in its later place', async () => {
+  await page.goto(`/squids?organization=${code}`)
+  await page.getByRole('link', { name: 'transfers@v1' }).waitFor()
+  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>()
+  await page.route('**/assets/*.js', (route) => isReleased.then(() => route.continue()))
+  await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Secrets' }).click()
+  const heading = page.getByRole('heading', { level: 1, name: 'Secrets' })
+  await heading.waitFor()
+  const placeholder = await heading.boundingBox()
+  expect(await page.getByRole('link', { name: 'Add secret' }).count()).toBe(0)
+  release()
+  await page.getByRole('link', { name: 'Add secret' }).first().waitFor()
+  const loaded = await heading.boundingBox()
+  expect([loaded?.x, loaded?.y, loaded?.height]).toEqual([placeholder?.x, placeholder?.y, placeholder?.height])
+  expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1)
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
 test('a sign-in page that is opened by keyboard is announced, and its heading has the focus', async () => {
   const context = await newUser(browser, shoal)
   const guest = await context.newPage()

@@ -1,5 +1,7 @@
 import type { ReactNode } from 'react'
+import { pageHeadingClass } from '../../components/PageHeading.tsx'
 import { Logo } from '../../ui/Logo.tsx'
+import { cx } from '../../ui/classes.ts'
 import { Skeleton, SkeletonRows } from '../../ui/Skeleton.tsx'
 
 type Props = { topBar?: ReactNode; sidebar?: ReactNode; children?: ReactNode }
@@ -35,11 +37,15 @@ export function Frame({ topBar, sidebar, children }: Props) {
   )
 }
 
-/** Placeholder for a page whose code is loading. */
-export function PageSkeleton() {
+/** Placeholder for a page whose code is loading. `title`: its heading, if that is known. */
+export function PageSkeleton({ title }: { title?: string }) {
   return (
     <>
-      <Skeleton className="mb-2 h-6 w-44" />
+      {title === undefined ? (
+        <Skeleton className="mb-2 h-6 w-44" />
+      ) : (
+        <h1 className={cx(pageHeadingClass, 'mb-1')}>{title}</h1>
+      )}
       <Skeleton className="mb-6 h-4 w-72" />
       <SkeletonRows count={8} />
     </>

@@ -9,6 +9,7 @@ import { app } from './root.ts'
 const operator = createRoute({
   getParentRoute: () => app,
   path: '/admin',
+  staticData: { title: "Operator's console" },
   beforeLoad: async ({ context }) => {
     await requireOperator(context.queryClient)
     // If this code cannot be loaded, the code of the page cannot be loaded either, and its component reports the error.

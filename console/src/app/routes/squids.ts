@@ -1,4 +1,5 @@
 import { createRoute } from '@tanstack/react-router'
+import type { RouteParams } from '../PendingPage.tsx'
 import { search } from '../search.ts'
 import { app } from './root.ts'
 import { lazyPage } from '../missing-code.ts'
@@ -6,9 +7,13 @@ import { page } from '../page.ts'
 
 const loadPlot = () => import('../../components/chart/Plot.tsx')
 
+/** The title of the pages of a version. */
+const referenceTitle = ({ squidName, squidSlot }: RouteParams) => `${squidName}@${squidSlot}`
+
 const squids = createRoute({
   getParentRoute: () => app,
   path: '/squids',
+  staticData: { title: 'Squids' },
   validateSearch: search.squids,
   // Waits for the module, which the layout loads anyway, but not for the responses.
   loader: async ({ context }) => (await import('../../api/squids.ts')).prefetchSquids(context.queryClient),
@@ -18,11 +23,13 @@ const squids = createRoute({
 const deployGuide = createRoute({
   getParentRoute: () => app,
   path: '/squids/deploy',
+  staticData: { title: 'Deploy squid' },
   ...page(() => import('../../pages/squids/DeployPage.tsx')),
 })
 const version = createRoute({
   getParentRoute: () => app,
   path: '/squids/$squidName/$squidSlot',
+  staticData: { title: referenceTitle },
   ...page(() => import('../../pages/version/VersionPage.tsx')),
 })
 const versionTabs = [
@@ -92,6 +99,7 @@ const versionTabs = [
 const playground = createRoute({
   getParentRoute: () => app,
   path: '/squids/$squidName/$squidSlot/playground',
+  staticData: { title: referenceTitle },
   validateSearch: search.playground,
   ...page(() => import('../../pages/playground/PlaygroundPage.tsx')),
 })
@@ -100,6 +108,7 @@ const playground = createRoute({
 const schema = createRoute({
   getParentRoute: () => app,
   path: '/squids/$squidName/$squidSlot/schema',
+  staticData: { title: referenceTitle },
   validateSearch: search.schema,
   ...page(() => import('../../pages/playground/SchemaPage.tsx')),
 })
@@ -107,6 +116,7 @@ const schema = createRoute({
 const monitoring = createRoute({
   getParentRoute: () => app,
   path: '/monitoring',
+  staticData: { title: 'Monitoring' },
   validateSearch: search.monitoring,
   ...page(() => import('../../pages/monitoring/MonitoringPage.tsx'), loadPlot),
 })
@@ -115,6 +125,7 @@ const monitoring = createRoute({
 const alerts = createRoute({
   getParentRoute: () => app,
   path: '/monitoring/alerts',
+  staticData: { title: 'Alerts' },
   ...page(() => import('../../pages/alerts/AlertsPage.tsx')),
 })
 const alertTabs = [
