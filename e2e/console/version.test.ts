@@ -251,6 +251,8 @@ test('the page shows a running deployment live, and a failed one at the top', as
   const notice = page.getByRole('alert').filter({ hasText: `Last deploy failed (#${id})` })
   await notice.getByRole('code').filter({ hasText: error }).waitFor()
   await notice.getByText('The previous code keeps running.').waitFor()
+  const help = notice.getByRole('link', { name: 'Causes and remedies' })
+  expect(await help.getAttribute('href')).toBe('/docs/troubleshooting#source-files-build-failed')
   // The page does not also show the alert about the failure.
   await expect.poll(() => page.getByText('Last deploy was finished with an error').count()).toBe(0)
   expect(await accessibilityFlaws(page, 'failed-deploy-general')).toEqual([])

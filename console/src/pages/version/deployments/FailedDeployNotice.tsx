@@ -9,6 +9,7 @@ import {
   stateAfterFailure,
   type FailedDeploy,
 } from '../../../components/squid/failed-deploy.ts'
+import { TroubleshootingLink } from '../../../components/TroubleshootingLink.tsx'
 import { Alert } from '../../../ui/Alert.tsx'
 import { buttonClass } from '../../../ui/Button.tsx'
 import { Skeleton } from '../../../ui/Skeleton.tsx'
@@ -16,7 +17,7 @@ import { Skeleton } from '../../../ui/Skeleton.tsx'
 /** The maximum length of the shown error. The page of the deployment shows all of it. */
 const maxCharacters = 240
 
-/** Shows, on all tabs, that the last deployment failed, with its first error. The page of that deployment does not show the notice. */
+/** Shows, on all tabs, that the last deployment failed, with its first error and a link to causes and remedies. The page of that deployment does not show the notice. */
 export function FailedDeployNotice({ squid }: { squid: Squid }) {
   const { deployId } = useParams({ strict: false })
   const failedDeploy = failedDeployOf(squid)
@@ -41,14 +42,17 @@ function Notice({ squid, failedDeploy }: { squid: Squid; failedDeploy: FailedDep
         </code>
       )}
       <p className="text-ink-2">{stateAfterFailure(squid, failedDeploy)}</p>
-      <Link
-        from="/squids/$squidName/$squidSlot"
-        to="/squids/$squidName/$squidSlot/deployments/$deployId"
-        params={{ deployId: id }}
-        className={`${buttonClass()} mt-2`}
-      >
-        Open log
-      </Link>
+      <div className="mt-2 flex flex-wrap items-center gap-x-4 gap-y-2">
+        <Link
+          from="/squids/$squidName/$squidSlot"
+          to="/squids/$squidName/$squidSlot/deployments/$deployId"
+          params={{ deployId: id }}
+          className={buttonClass()}
+        >
+          Open log
+        </Link>
+        {deployment && deployment.failed !== 'NO' && <TroubleshootingLink kind={deployment.failed} />}
+      </div>
     </Alert>
   )
 }
