@@ -10,6 +10,7 @@ import { endLeftovers, endProcessesOf } from './leftovers.ts'
 import { makeMemoryFolder, makeFolderForAllUsers } from './temporary-folders.ts'
 import { installClient } from './public-client.ts'
 import { root } from './root.ts'
+import { startOperator } from './operator.ts'
 import { ensurePebble } from './pebble.ts'
 import { ensureS3Server } from './s3-server.ts'
 import { createTestData } from './test-data.ts'
@@ -43,6 +44,17 @@ const squid = join(folder, 'squid')
 const data = join(folder, 'data')
 const isolation = join(folder, 'isolation')
 const times = join(folder, 'times')
+/** The socket of the process that runs commands of the operator (`operator.ts`). */
+const operator = join(folder, 'operator')
+let endOperator: (() => Promise<void>) | null = null
+
+/** The environment of all processes of tests. */
+const processEnv = {
+  ...process.env,
+  TMPDIR: folder,
+  // Tests start hundreds of processes from the same sources. With the cache, they compile each source only once.
+  NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile'),
+}
 
 function fail(message: string): void {
   failures.push(message)
@@ -54,16 +66,14 @@ async function runTests(args: string[], extraEnv: Record<string, string> = {}): 
   const timesReporter = `--reporter=${join(root, 'scripts/test-times-reporter.ts')}`
   const reporters = ['--reporter=default', timesReporter, '--reporter=json', `--outputFile.json=${reportFile}`]
   const env = {
-    ...process.env,
-    TMPDIR: folder,
-    // Tests start hundreds of processes from the same sources. With the cache, they compile each source only once.
-    NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compile'),
+    ...processEnv,
     SHOAL_TEST_TOOLCHAIN: toolchain,
     SHOAL_TEST_SQUID: squid,
     SHOAL_TEST_DATA: data,
     SHOAL_TEST_ISOLATION: isolation,
     SHOAL_TEST_TIMES: times,
     ...(memoryFolder ? { SHOAL_TEST_MEMORY: memoryFolder } : {}),
+    ...(endOperator ? { SHOAL_TEST_OPERATOR: operator } : {}),
     ...extraEnv,
   }
   const { code } = await runCommand('vitest', ['run', ...reporters, ...args], { env, inheritsOutput: true })
@@ -94,6 +104,8 @@ function reportIsolation(): void {
 }
 
 async function failOnLeftovers(): Promise<void> {
+  await endOperator?.()
+  endOperator = null
   const leftovers = await endLeftovers(...folders)
   if (leftovers.length === 0) return
   const lines = leftovers.map(({ pid, commandLine }) => `  ${pid} ${commandLine}`)
@@ -146,7 +158,8 @@ async function prepareFor(paths: string[]): Promise<string[]> {
     if (includes('e2e')) await prepare(() => installTestSquid(squid, toolchain))
   }
   const prepareOthers = async () => {
-    for (const ensure of [ensureConsole, installClient, () => createTestData(data)]) await prepare(ensure)
+    const openOperator = async () => (endOperator = await startOperator(operator, processEnv))
+    for (const ensure of [ensureConsole, installClient, () => createTestData(data), openOperator]) await prepare(ensure)
   }
   // Most of these steps wait for downloads or use one core, so two of them run at the same time.
   await Promise.all([prepareSquids(), ...(includes('e2e') ? [prepareOthers()] : [])])

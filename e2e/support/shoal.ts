@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { contract, createClient, type Client, type Contract } from '@shoal/contract'
+import { isFastCommand, runInOperator } from '../../scripts/operator.ts'
 import { serverArguments } from '../../scripts/server.ts'
 import { freePort } from './free-port.ts'
 import { findPostmaster } from './postgres.ts'
@@ -224,6 +225,8 @@ export const cliOf =
 /** Runs a command of the operator in this environment, and returns its JSON output. @throws if it fails */
 export async function runCli<T>(env: Record<string, string>, args: CliArguments): Promise<T> {
   const { words, input } = splitInput(args)
+  const operator = process.env['SHOAL_TEST_OPERATOR']
+  if (operator && isFastCommand(words)) return runInOperator<T>(operator, { settings: env, words, input })
   const running = run(process.execPath, [join(repositoryRoot, 'server/src/cli.ts'), ...words, '--json'], {
     cwd: repositoryRoot,
     env,
