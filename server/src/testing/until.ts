@@ -1,20 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '@shoal/runtime/until'
 
-/**
- * Repeats `check` until it succeeds, and returns its result. The default timeout suits a machine under heavy load.
- * @throws the last error of `check` after `withinMs`
- */
-export async function until<T>(check: () => Promise<T> | T, withinMs = 60_000): Promise<T> {
-  const deadlineMs = performance.now() + withinMs
-  while (true) {
-    try {
-      return await check()
-    } catch (error) {
-      if (performance.now() > deadlineMs) throw error
-      await sleep(10)
-    }
-  }
-}
+export { until }
 
 /** Repeats `read` until its value passes `isDone`, and returns that value. @throws Error with the last value after `withinMs` */
 export const untilValue = <T>(
