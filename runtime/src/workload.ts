@@ -46,4 +46,6 @@ export type Workload = {
   /** `Image.image` as returned by `Builder.build`. */
   image: string
   containers: ContainerSpec[]
+  /** How many connections its programs may have at a time to each target with `isLimited`; missing: any number. */
+  limitedConnections?: number
 }

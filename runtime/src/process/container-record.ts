@@ -7,7 +7,9 @@ import type { CgroupBase, RunCounters } from './cgroup-files.ts'
 import { replaceFile } from './replace-file.ts'
 
 /** The desired state of one container. Most changes require a new container; see `desiredKey`. */
-export type DesiredContainer = Pick<Workload, 'tenant' | 'version' | 'image'> & { spec: ContainerSpec }
+export type DesiredContainer = Pick<Workload, 'tenant' | 'version' | 'image' | 'limitedConnections'> & {
+  spec: ContainerSpec
+}
 
 /** Returns a key that changes when a desired state requires a new container. Ignores the grace period and the order of the environment. */
 export function desiredKey({ tenant, version, image, spec }: DesiredContainer): string {

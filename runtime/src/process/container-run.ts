@@ -110,7 +110,7 @@ export async function prepareRun(context: ContainerContext, desired: DesiredCont
     },
     desired,
   )
-  const network = await host.network.open(workload, 'squid', uid)
+  const network = await host.network.open(workload, 'squid', uid, desired.limitedConnections)
   const resources = record.crashes === 0 ? startUpResources(context, desired) : desired.spec.resources
   const limits = await moveToServerCgroups(context, record, resources)
   const changes: Partial<ContainerRecord> = { ...limits.changes, uid, run, logBytesBefore }

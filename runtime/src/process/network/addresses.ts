@@ -23,9 +23,15 @@ export const PRIVATE_RANGES = [
 ]
 
 /** A service on this host's loopback, which programs reach at the same address and port as on the host. */
-export type LoopbackService = { address: string; port: number; protocols: ('tcp' | 'udp')[]; showsClient: boolean }
+export type LoopbackService = {
+  address: string
+  port: number
+  protocols: ('tcp' | 'udp')[]
+  showsClient: boolean
+  isLimited?: boolean
+}
 /** An address or range outside of the host; `port` null: every port and protocol. */
-export type RemoteTarget = { cidr: string; port: number | null }
+export type RemoteTarget = { cidr: string; port: number | null; isLimited?: boolean }
 
 /** Targets of one use, with names resolved to addresses. */
 export type Policy = { loopback: LoopbackService[]; remote: RemoteTarget[] }
@@ -51,10 +57,12 @@ export const resolveTargets = async (targets: NetworkTarget[]): Promise<RemoteTa
 
 async function policyOf(targets: NetworkTarget[]): Promise<Policy> {
   const policy: Policy = { loopback: [], remote: [] }
-  for (const { host, port, showsClient = false } of targets) {
+  for (const { host, port, showsClient = false, isLimited } of targets) {
+    const limited = isLimited ? { isLimited } : {}
     for (const cidr of await addressesOf(host)) {
-      if (!isLoopback(cidr)) policy.remote.push({ cidr, port })
-      else if (port !== null) policy.loopback.push({ address: LOOPBACK, port, protocols: ['tcp'], showsClient })
+      if (!isLoopback(cidr)) policy.remote.push({ cidr, port, ...limited })
+      else if (port !== null)
+        policy.loopback.push({ address: LOOPBACK, port, protocols: ['tcp'], showsClient, ...limited })
     }
   }
   return policy

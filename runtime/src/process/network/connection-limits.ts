@@ -1,4 +1,5 @@
 import type { HostLimitation } from '../../driver.ts'
+import type { Policy } from './addresses.ts'
 
 /**
  * `open`: maximum number of open connections. `perMinute`: maximum rate of new connections; `burst`: how many may be opened at the
@@ -13,19 +14,46 @@ export type ConnectionLimits = { open: number; perMinute: number; burst: number 
  */
 export const CONNECTION_LIMITS: ConnectionLimits = { open: 4_096, perMinute: 12_000, burst: 4_096 }
 
+/**
+ * The targets to which a network may have only a number of connections: `matches` are the parts of rules that match packets to each,
+ * `open` is the maximum number of connections to each.
+ */
+export type LimitedTargets = { matches: string[]; open: number }
+
+/** Returns the limited targets of a network. `hostAddresses`: the addresses at which its programs reach loopback services of the host. */
+export function limitedTargets(
+  { loopback, remote }: Policy,
+  hostAddresses: string[],
+  open: number | undefined,
+): LimitedTargets | null {
+  if (open === undefined) return null
+  const services = loopback
+    .filter(({ isLimited }) => isLimited)
+    .map(({ port }) => `ip daddr { ${hostAddresses.join(', ')} } tcp dport ${port}`)
+  const others = remote.flatMap(({ cidr, port, isLimited }) =>
+    isLimited && port !== null ? [`ip daddr ${cidr} tcp dport ${port}`] : [],
+  )
+  return { matches: [...services, ...others], open }
+}
+
+/** Returns the part of a rule that matches a new connection beyond the limit, for each target. */
+export const overLimit = (targets: LimitedTargets | null): string[] =>
+  (targets?.matches ?? []).map((match) => `${match} ct state new ct count over ${targets?.open}`)
+
 const TABLE = 'ip shoal-limits'
 
 /**
  * Returns the nftables rules inside a network that limit its connections to other hosts, and replace earlier ones. `limits`: null
- * removes them. The limits apply after all other rules, so they count only connections that the other rules allow.
+ * removes them. The limits apply after all other rules, so they count only connections that the other rules allow. With pasta, programs reach
+ * services of the host through loopback.
  */
-export function limitRules(limits: ConnectionLimits | null): string {
+export function limitRules(limits: ConnectionLimits | null, targets: LimitedTargets | null = null): string {
   const removal = `add table ${TABLE}\ndelete table ${TABLE}\n`
   if (!limits) return removal
   return `${removal}table ${TABLE} {
   chain limit_connections {
     type filter hook output priority 10; policy accept;
-    oifname "lo" accept
+    ${[...overLimit(targets).map((match) => `${match} jump refuse`), 'oifname "lo" accept'].join('\n    ')}
     ct state new ct count over ${limits.open} jump refuse
     ct state new limit rate over ${limits.perMinute}/minute burst ${limits.burst} packets jump refuse
   }

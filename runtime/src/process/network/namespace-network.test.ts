@@ -16,6 +16,7 @@ import {
   PORT,
   type TestBed,
   hasNamespaces,
+  LASTING_PORT,
   holdConnections,
   openTestBed,
   reserveTestBed,
@@ -213,6 +214,32 @@ ${prefix.join(' ')} sh -ec 'echo 0 >/proc/sys/net/ipv6/conf/eth0/disable_ipv6; i
       await connections.close()
     }
     await until(async () => expect(await probe(one, [OUTSIDE.internet])).toEqual([HOST_ADDRESS]))
+  })
+
+  test('a network may have only a limited number of connections to the Postgres of squids, and any number to other targets', async () => {
+    await bed.listen(bed.outside)
+    await bed.listen()
+    const network = await open({
+      squid: [
+        { host: '127.0.0.1', port: LASTING_PORT, isLimited: true },
+        { host: OUTSIDE['10/8'], port: LASTING_PORT, isLimited: true },
+        { host: OUTSIDE['192.168/16'], port: LASTING_PORT },
+      ],
+      build: [],
+    })
+    const [one, two] = [await network.open('one', 'squid', null, 3), await network.open('two', 'squid', null, 3)]
+    for (const address of ['127.0.0.1', OUTSIDE['10/8']]) {
+      const connections = await holdConnections(one, address, 5)
+      const others = await holdConnections(one, OUTSIDE['192.168/16'], 5)
+      const ofNeighbour = await holdConnections(two, address, 3)
+      try {
+        expect(connections.opened).toEqual([true, true, true, false, false])
+        expect(others.opened).toEqual(Array(5).fill(true))
+        expect(ofNeighbour.opened).toEqual([true, true, true])
+      } finally {
+        await Promise.all([connections.close(), others.close(), ofNeighbour.close()])
+      }
+    }
   })
 
   test('a network can open connections only at a limited rate, since the host keeps entries of closed connections for a while', async () => {

@@ -5,7 +5,13 @@ import { KeyedMutex } from '../../concurrency.ts'
 import type { HostLimitation } from '../../driver.ts'
 import { shortHash } from '../short-hash.ts'
 import type { Policies } from './addresses.ts'
-import { CONNECTION_LIMITS, type ConnectionLimits, findSupportedLimits, limitRules } from './connection-limits.ts'
+import {
+  CONNECTION_LIMITS,
+  type ConnectionLimits,
+  findSupportedLimits,
+  limitRules,
+  limitedTargets,
+} from './connection-limits.ts'
 import { findBlockingFirewall } from './firewall-check.ts'
 import { HostRules } from './host-rules.ts'
 import { INTERFACES, NAMESPACES, creationScript, namespaceOf, namespacesOf, removalScript } from './namespaces.ts'
@@ -15,8 +21,17 @@ import { type Block, MAX_NETWORKS, USES, blockOf, hostRules, innerRules } from '
 import { runProgram, runScript } from './run-script.ts'
 import { SpareNetworks } from './spare-networks.ts'
 
-/** A network. `namespace`: the name of its namespace. `index`: the number of its address and interface. `rules`: the rules inside it. */
-type CreatedNetwork = { namespace: string; index: number; use: NetworkUse; rules: string }
+/**
+ * A network. `namespace`: the name of its namespace. `index`: the number of its address and interface. `rules`: the rules inside it.
+ * `limitedConnections`: see `Workload`.
+ */
+type CreatedNetwork = {
+  namespace: string
+  index: number
+  use: NetworkUse
+  rules: string
+  limitedConnections?: number | undefined
+}
 
 /**
  * Gives each workload and build a network namespace, connected to the host by a pair of interfaces. Rules of the host decide what
@@ -89,11 +104,16 @@ export class NamespaceNetwork implements Network {
     }
   }
 
-  async open(name: string, use: NetworkUse): Promise<string[]> {
+  async open(
+    name: string,
+    use: NetworkUse,
+    _uid: number | null = null,
+    limitedConnections?: number,
+  ): Promise<string[]> {
     const id = shortHash(name)
     this.#opened.add(id)
     const opened = await this.#mutex.run(id, async () => {
-      const record = this.#existing(id) ?? (await this.#createOrTakeSpare(use))
+      const record = this.#existing(id) ?? (await this.#createOrTakeSpare(use, limitedConnections))
       this.#records.set(id, record)
       return record
     })
@@ -137,21 +157,21 @@ export class NamespaceNetwork implements Network {
     if (this.#opened.size === 0 && namespacesOf(this.#label).length === 0) await this.#rules.remove()
   }
 
-  async #createOrTakeSpare(use: NetworkUse): Promise<CreatedNetwork> {
+  async #createOrTakeSpare(use: NetworkUse, limitedConnections: number | undefined): Promise<CreatedNetwork> {
     const policies = await this.#rules.apply()
     const spare = await this.#spares.take(use)
-    if (!spare || !existsSync(pathOf(spare))) return await this.#create(use)
-    return await this.#updateRules(spare, policies)
+    if (!spare || !existsSync(pathOf(spare))) return await this.#create(use, limitedConnections)
+    return await this.#updateRules({ ...spare, limitedConnections }, policies)
   }
 
-  async #create(use: NetworkUse): Promise<CreatedNetwork> {
+  async #create(use: NetworkUse, limitedConnections?: number): Promise<CreatedNetwork> {
     const policies = await this.#rules.apply()
     enableForwarding()
     const index = this.#freeIndex()
     // Random, because a record from before a restart of the host may still contain the name of a removed network.
     const namespace = namespaceOf(this.#label, randomBytes(5).toString('hex'))
-    const rules = this.#innerRules(index, use, policies)
-    const created = { namespace, index, use, rules }
+    const rules = this.#innerRules({ index, use, limitedConnections }, policies)
+    const created = { namespace, index, use, rules, limitedConnections }
     this.#reservedIndexes.add(index)
     this.#ownNamespaces.add(namespace)
     try {
@@ -172,13 +192,17 @@ export class NamespaceNetwork implements Network {
 
   /** Applies the current rules to a network that was created with other rules, and returns the network with the current ones. */
   async #updateRules(created: CreatedNetwork, policies: Policies): Promise<CreatedNetwork> {
-    const rules = this.#innerRules(created.index, created.use, policies)
+    const rules = this.#innerRules(created, policies)
     if (rules !== created.rules) await loadRules(created, rules)
     return { ...created, rules }
   }
 
-  #innerRules(index: number, use: NetworkUse, policies: Policies): string {
-    return innerRules(this.#block, index, policies[use], policies) + limitRules(this.#limits)
+  #innerRules(
+    { index, use, limitedConnections }: Pick<CreatedNetwork, 'index' | 'use' | 'limitedConnections'>,
+    policies: Policies,
+  ): string {
+    const limited = limitedTargets(policies[use], [this.#block.gateway], limitedConnections)
+    return innerRules(this.#block, index, policies[use], policies) + limitRules(this.#limits, limited)
   }
 
   #freeIndex(): number {

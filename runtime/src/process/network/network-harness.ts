@@ -15,7 +15,7 @@ export const hasNamespaces = process.getuid?.() === 0 && ['ip', 'nft', 'nsenter'
 /** The port of every listener of the test bed, for IPv4 and IPv6. */
 export const PORT = 47_311
 /** A port on which listeners keep connections open. */
-const LASTING_PORT = 47_313
+export const LASTING_PORT = 47_313
 
 /** Addresses behind a router of the host, each with a listener. */
 export const OUTSIDE = {

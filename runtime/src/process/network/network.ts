@@ -15,6 +15,8 @@ export type NetworkTarget = {
    * distinguish squids from programs of the host.
    */
   showsClient?: boolean
+  /** Whether a network may have only a given number of connections to it. Applies to targets with a port. */
+  isLimited?: boolean
 }
 
 /** The addresses that programs may reach in addition to DNS and the public internet. */
@@ -30,11 +32,11 @@ export type NetworkKind = 'namespace' | 'pasta' | 'uids' | 'shared'
 export interface Network {
   readonly kind: NetworkKind
   /**
-   * Creates the network `name` unless it exists.
+   * Creates the network `name` unless it exists. `limitedConnections`: see `Workload`; the value at its creation applies.
    * @returns the command prefix that runs a program in it as `uid`
    * @throws Error if the network cannot be created
    */
-  open(name: string, use: NetworkUse, uid: number | null): Promise<string[]>
+  open(name: string, use: NetworkUse, uid: number | null, limitedConnections?: number): Promise<string[]>
   /** Removes a network, even if programs still run in it. Does nothing if it does not exist. */
   close(name: string): Promise<void>
   /**

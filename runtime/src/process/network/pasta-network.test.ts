@@ -16,6 +16,7 @@ import {
   OUTSIDE,
   PORT,
   type TestBed,
+  LASTING_PORT,
   holdConnections,
   openTestBed,
   probe,
@@ -192,6 +193,21 @@ describe.skipIf(reason !== null)('networks by pasta', () => {
       await connections.close()
     }
     await until(async () => expect(await probe(one, [OUTSIDE.internet])).toEqual([HOST_ADDRESS]))
+  })
+
+  test('a network may have only a limited number of connections to the Postgres of squids', async () => {
+    await bed.listen(bed.outside)
+    await bed.listen()
+    const hosts = ['127.0.0.1', OUTSIDE['10/8']]
+    const server = await start({
+      targets: { squid: hosts.map((host) => ({ host, port: LASTING_PORT, isLimited: true })), build: [] },
+    })
+    const prefix = [...asUser, ...(await server.open('one', 'squid', null, 3))]
+    for (const host of hosts) {
+      const connections = await holdConnections(prefix, host, 5)
+      await connections.close()
+      expect(connections.opened).toEqual([true, true, true, false, false])
+    }
   })
 
   test('programs can use a DNS server on the host’s loopback', async () => {

@@ -5,7 +5,13 @@ import { KeyedMutex } from '../../concurrency.ts'
 import type { HostLimitation } from '../../driver.ts'
 import { shortHash } from '../short-hash.ts'
 import { type Policies, resolvePolicies } from './addresses.ts'
-import { CONNECTION_LIMITS, type ConnectionLimits, findSupportedLimits, limitRules } from './connection-limits.ts'
+import {
+  CONNECTION_LIMITS,
+  type ConnectionLimits,
+  findSupportedLimits,
+  limitRules,
+  limitedTargets,
+} from './connection-limits.ts'
 import { NetworkRecords } from './network-records.ts'
 import type { Network, NetworkOptions, NetworkUse } from './network.ts'
 import {
@@ -17,11 +23,14 @@ import {
   startNetworkProcesses,
 } from './pasta-holder.ts'
 import { checkPolicy, withProbeService } from './pasta-probe.ts'
-import { publicAddresses, pastaArguments, pastaRules } from './pasta-rules.ts'
+import { PASTA_GATEWAY, publicAddresses, pastaArguments, pastaRules } from './pasta-rules.ts'
 import { runProgram } from './run-script.ts'
 
+/** `limitedConnections`: see `Workload`. */
+type DesiredNetwork = { use: NetworkUse; limitedConnections?: number | undefined }
+
 /** A network. `id`: the name of its files. `rules`: the rules inside it. `pastaArguments`: the arguments of its pasta. */
-type CreatedNetwork = NetworkProcesses & { id: string; use: NetworkUse; rules: string; pastaArguments: string }
+type CreatedNetwork = NetworkProcesses & DesiredNetwork & { id: string; rules: string; pastaArguments: string }
 
 const WATCH_MS = 10_000
 
@@ -63,7 +72,7 @@ export class PastaNetwork implements Network {
   static async open(options: NetworkOptions, sandbox: string[]): Promise<PastaNetwork> {
     const network = new PastaNetwork(options, await resolvePolicies(options.targets))
     await withProbeService(async (service) => {
-      const probe = await network.#create('squid', onlyService(network.#policies, service))
+      const probe = await network.#create({ use: 'squid' }, onlyService(network.#policies, service))
       try {
         await checkPolicy(prefixOf(probe), service, sandbox)
         const requested = options.connections ?? CONNECTION_LIMITS
@@ -77,7 +86,12 @@ export class PastaNetwork implements Network {
     return network
   }
 
-  async open(name: string, use: NetworkUse): Promise<string[]> {
+  async open(
+    name: string,
+    use: NetworkUse,
+    _uid: number | null = null,
+    limitedConnections?: number,
+  ): Promise<string[]> {
     const id = shortHash(name)
     this.#opened.add(id)
     this.#startWatching()
@@ -85,7 +99,7 @@ export class PastaNetwork implements Network {
       const existing = this.#existing(id)
       if (existing) return existing
       await this.#removeRecorded(id)
-      const created = await this.#create(use)
+      const created = await this.#create({ use, limitedConnections })
       this.#records.set(id, created)
       return created
     })
@@ -113,13 +127,18 @@ export class PastaNetwork implements Network {
     this.#watch = null
   }
 
-  async #create(use: NetworkUse, policies = this.#policies): Promise<CreatedNetwork> {
+  async #create(network: DesiredNetwork, policies = this.#policies): Promise<CreatedNetwork> {
     const id = randomBytes(5).toString('hex')
-    const desired = this.#desiredOf(use, policies)
+    const desired = this.#desiredOf(network, policies)
     this.#ownFileIds.add(id)
     try {
       const load = (processes: NetworkProcesses) => loadRules(processes, desired.rules)
-      return { id, use, ...desired, ...(await startNetworkProcesses(this.#fileOf(id), desired.pastaArguments, load)) }
+      return {
+        id,
+        ...network,
+        ...desired,
+        ...(await startNetworkProcesses(this.#fileOf(id), desired.pastaArguments, load)),
+      }
     } catch (error) {
       this.#ownFileIds.delete(id)
       throw error
@@ -147,7 +166,7 @@ export class PastaNetwork implements Network {
   async #update(id: string): Promise<void> {
     const created = this.#existing(id)
     if (!created) return
-    const desired = this.#desiredOf(created.use)
+    const desired = this.#desiredOf(created)
     const hasRules = desired.rules === created.rules
     const hasArguments = desired.pastaArguments === created.pastaArguments
     // Writes only changes, since writing fails while the disk of the host is full.
@@ -157,8 +176,9 @@ export class PastaNetwork implements Network {
     this.#records.set(id, { ...created, ...desired })
   }
 
-  #desiredOf(use: NetworkUse, policies = this.#policies) {
-    const rules = pastaRules(use, policies, publicAddresses()) + limitRules(this.#limits)
+  #desiredOf({ use, limitedConnections }: DesiredNetwork, policies = this.#policies) {
+    const limited = limitedTargets(policies[use], ['127.0.0.1', PASTA_GATEWAY], limitedConnections)
+    const rules = pastaRules(use, policies, publicAddresses()) + limitRules(this.#limits, limited)
     return { rules, pastaArguments: pastaArguments(use, policies) }
   }
 

@@ -9,9 +9,11 @@ import {
   HOST_ADDRESS,
   NO_CONNECTION,
   OUTSIDE,
+  LASTING_PORT,
   PORT,
   type TestBed,
   hasNamespaces,
+  holdConnections,
   openTestBed,
   reserveTestBed,
   probe,
@@ -112,6 +114,26 @@ describe.skipIf(!hasNamespaces)('networks as rules for uids', () => {
     expect(await probe(build, addresses)).toEqual([NO_CONNECTION, HOST_ADDRESS, HOST_ADDRESS, HOST_ADDRESS])
     const shown = await open({ squid: [{ ...service, showsClient: true }], build: [] })
     expect(await probe(await openAs(shown, 'squid', 'squid', 0), ['127.0.0.1'])).toEqual([SQUIDS_LOOPBACK_ADDRESS])
+  })
+
+  test('a version may have only a limited number of connections to the Postgres of squids', async () => {
+    await bed.listen()
+    await bed.listen(bed.outside)
+    const hosts = ['127.0.0.1', OUTSIDE['10/8']]
+    const network = await open({
+      squid: hosts.map((host) => ({ host, port: LASTING_PORT, isLimited: true })),
+      build: [],
+    })
+    const prefixes = []
+    for (const index of [0, 1]) {
+      await network.open(`version ${index}`, 'squid', uidRangeOf(number).first + index, 3)
+      prefixes.push(asUser(index))
+    }
+    for (const host of hosts) {
+      const held = await Promise.all(prefixes.map((prefix) => holdConnections(prefix, host, 5)))
+      await Promise.all(held.map(({ close }) => close()))
+      for (const { opened } of held) expect(opened).toEqual([true, true, true, false, false])
+    }
   })
 
   test('a user of the installation without an open network can reach only the internet', async () => {

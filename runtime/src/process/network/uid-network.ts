@@ -2,6 +2,7 @@ import { shortHash } from '../short-hash.ts'
 import { HostRules } from './host-rules.ts'
 import { NetworkRecords } from './network-records.ts'
 import type { Network, NetworkOptions, NetworkUse } from './network.ts'
+import { runProgram } from './run-script.ts'
 import { type UidUse, uidRules, uidTableOf } from './uid-rules.ts'
 
 /**
@@ -14,6 +15,8 @@ export class UidNetwork implements Network {
   readonly #rules: HostRules
   /** Ids of the networks that this process has opened. */
   readonly #opened = new Set<string>()
+  /** Whether the kernel can count connections. */
+  #canLimit = true
 
   private constructor({ stateDir, number, targets, watchMs }: NetworkOptions) {
     this.#records = new NetworkRecords(stateDir)
@@ -26,22 +29,23 @@ export class UidNetwork implements Network {
   }
 
   /**
-   * Checks that the host supports the rules, by loading them.
+   * Checks that the host supports the rules, by loading them, with limits of connections if the kernel supports them.
    * @throws Error when the host does not support them
    */
   static async open(options: NetworkOptions): Promise<UidNetwork> {
     const network = new UidNetwork(options)
     await network.#rules.apply()
     await network.detach()
+    network.#canLimit = await canCountConnections(`${uidTableOf(options.number)}-probe`)
     return network
   }
 
   /** @throws Error when `uid` is null, because the program could not be distinguished from the server */
-  async open(name: string, use: NetworkUse, uid: number | null): Promise<string[]> {
+  async open(name: string, use: NetworkUse, uid: number | null, limitedConnections?: number): Promise<string[]> {
     if (uid === null) throw new Error('A program without its own uid cannot be restricted')
     const id = shortHash(name)
     this.#opened.add(id)
-    this.#records.set(id, { uid, use })
+    this.#records.set(id, { uid, use, ...(limitedConnections === undefined ? {} : { limitedConnections }) })
     await this.#rules.apply()
     return []
   }
@@ -69,6 +73,17 @@ export class UidNetwork implements Network {
   #users(): UidUse[] {
     const records = this.#records.ids().map((id) => this.#records.get(id))
     // Records from a server that could create namespaces have no uid.
-    return records.filter((record) => record?.uid !== undefined) as UidUse[]
+    const users = records.filter((record) => record?.uid !== undefined) as UidUse[]
+    return this.#canLimit ? users : users.map(({ uid, use }) => ({ uid, use }))
   }
 }
+
+/** Whether the kernel can count connections. Loads and removes a table whose rules no packet reaches. */
+const canCountConnections = (table: string): Promise<boolean> =>
+  runProgram(
+    ['nft', '-f', '-'],
+    `table inet ${table} {\n chain unused {\n ct count over 1 drop\n }\n}\ndelete table inet ${table}\n`,
+  ).then(
+    () => true,
+    () => false,
+  )

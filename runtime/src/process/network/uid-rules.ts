@@ -1,17 +1,18 @@
 import { uidRangeOf } from '../uids.ts'
 import { type Policies, type Policy, PRIVATE_RANGES } from './addresses.ts'
+import { limitedTargets, overLimit } from './connection-limits.ts'
 import type { NetworkUse } from './network.ts'
 import { REJECT, SQUIDS_LOOPBACK_ADDRESS, USES, allowedTargets, blockOf, dnsMatch, serviceMatches } from './rules.ts'
 
-/** A program's user. */
-export type UidUse = { uid: number; use: NetworkUse }
+/** A program's user. `limitedConnections`: see `Workload`. */
+export type UidUse = { uid: number; use: NetworkUse; limitedConnections?: number | undefined }
 
 export const uidTableOf = (number: number) => `${blockOf(number).table}-uids`
 
 /**
  * Returns the nftables rules for all programs of an installation by their uids, which replace earlier ones in one transaction.
  * A uid that is not listed has access to the internet only. A program can open ports but not accept a connection,
- * because its replies are dropped.
+ * because its replies are dropped. A change of the rules counts connections from 0 again.
  */
 export function uidRules(number: number, users: UidUse[], policies: Policies): string {
   const { first, last } = uidRangeOf(number)
@@ -29,6 +30,7 @@ table inet ${table} {
   chain restrict {
     meta nfproto != ipv4 ${REJECT}
     ct direction reply drop
+    ${users.flatMap((user) => limitsOf(user, policies)).join('\n    ')}
     ${USES.map((use) => `meta skuid @${use} jump allowed_${use}`).join('\n    ')}
     fib daddr type local ${REJECT}
     ip daddr @private ${REJECT}
@@ -40,6 +42,11 @@ table inet ${table} {
 }
 `
 }
+
+const limitsOf = ({ uid, use, limitedConnections }: UidUse, policies: Policies): string[] =>
+  overLimit(limitedTargets(policies[use], ['127.0.0.1'], limitedConnections)).map(
+    (match) => `meta skuid ${uid} ${match} reject with tcp reset`,
+  )
 
 function uidSet(use: NetworkUse, users: UidUse[]): string {
   const uids = new Set(users.filter((user) => user.use === use).map(({ uid }) => uid))

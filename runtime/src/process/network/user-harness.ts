@@ -59,7 +59,7 @@ createInterface(process.stdin).on('line', async (line) => {
 export type UserServer = {
   /** Command prefix that confines a program as squids are. */
   sandbox: string[]
-  open: (name: string, use: NetworkUse) => Promise<string[]>
+  open: (name: string, use: NetworkUse, uid?: null, limitedConnections?: number) => Promise<string[]>
   close: (name: string) => Promise<void>
   adopt: (names: string[]) => Promise<void>
   detach: () => Promise<void>

@@ -205,8 +205,9 @@ test("the platform's variables override those of the section, which override dep
     environments: evaluateEnvironments(parsed, { RPC_URL: 'http://rpc' }, contexts),
     addonVariables: { DB_PASS: 'generated', DB_URL: 'postgres://x' },
     hasura: null,
+    databaseConnections: 50,
   })
-  expect(workload).toMatchObject({ id: '7.4', tenant: '3', version: '7', image: 'img' })
+  expect(workload).toMatchObject({ id: '7.4', tenant: '3', version: '7', image: 'img', limitedConnections: 70 })
   // An api has half a minute to finish its streams.
   expect(Object.fromEntries(workload.containers.map((c) => [c.name, c.stopGraceMs]))).toEqual({
     init: 5000,
@@ -263,6 +264,7 @@ test('Hasura gets its database, its port and the variables of the manifest', () 
       environments: evaluateEnvironments(parsed, { ORG_SECRET: 'x' }, contexts),
       addonVariables: { DB_URL: 'postgres://x' },
       hasura,
+      databaseConnections: 0,
     }).containers.filter(isHasura)
   const onHost = compose({ file: '/opt/graphql-engine' })
   expect(onHost.map(({ name, ports, restart }) => [name, ports, restart])).toEqual([
@@ -303,6 +305,7 @@ test('a squid may set its own NODE_ENV and BASE_PATH', () => {
       environments,
       addonVariables: {},
       hasura: null,
+      databaseConnections: 0,
     })
     return containers.find((c) => c.name === 'api')?.env
   }

@@ -11,6 +11,9 @@ const apiPorts = { GRAPHQL_SERVER_PORT: String(apiPort), GQL_PORT: String(apiPor
 /** Names of the SDK's log levels, by the number in its JSON lines. */
 const logLabels = JSON.stringify({ 0: 'TRACE', 1: 'DEBUG', 2: 'INFO', 3: 'WARN', 4: 'ERROR', 5: 'FATAL' })
 
+/** Connections of a version's programs to databases of other versions, and those that have just been closed. */
+const otherConnections = 20
+
 /** Everything from which a workload is composed. */
 export type WorkloadParts = {
   squid: { id: number; orgId: number }
@@ -24,6 +27,8 @@ export type WorkloadParts = {
   addonVariables: Variables
   /** Null if the installation does not offer Hasura. */
   hasura: HasuraProgram | null
+  /** How many connections the roles of its database may have; 0 if it has none. */
+  databaseConnections: number
 }
 
 /**
@@ -80,6 +85,7 @@ export function composeWorkload(parts: WorkloadParts): Workload {
     version: String(squid.id),
     image,
     containers,
+    limitedConnections: parts.databaseConnections + otherConnections,
   }
 }
 

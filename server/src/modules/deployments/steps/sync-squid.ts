@@ -2,7 +2,7 @@ import type { Workload } from '@shoal/runtime'
 import { minutes } from '../../../clock.ts'
 import type { Db } from '../../../db/database.ts'
 import { isUnavailable } from '../../../db/unavailable.ts'
-import { databaseVariables } from '../../databases/index.ts'
+import { databaseVariables, selectSquidDatabase } from '../../databases/index.ts'
 import { readSecrets } from '../../secrets/index.ts'
 import { beginGeneration, openWorkload, sealWorkload, switchSquid, type SquidRow } from '../../versions/index.ts'
 import {
@@ -94,6 +94,7 @@ async function prepare(context: StepContext, squid: SquidRow, source: Source): P
   const secrets = await readSecrets(app, org.id)
   const environments = evaluateEnvironments(source.manifest, secrets, contextsOf(org.code, squid, addons))
   checkEnvironments(source.plan, environments)
+  const database = await selectSquidDatabase(app.db, squid.id)
   const hasOwnLogins = !app.runtime.ownsHost && addons.postgres !== undefined && (await allowsLogins(context))
   return await app.db.transaction(async (tx) => {
     const generation = await beginGeneration(tx, squid.id)
@@ -106,6 +107,7 @@ async function prepare(context: StepContext, squid: SquidRow, source: Source): P
         image,
         plan: source.plan,
         hasura: app.config.hasura,
+        databaseConnections: database ? database.maxConnections + database.maxExternalConnections : 0,
         ...parts,
       })
     const composed = compose({ environments, addonVariables: variables })
