@@ -33,6 +33,12 @@ export const queryTimeouts = (): QueryTimeouts => store.getStore() ?? background
 /** The owner of the current request, such as its organization; null before `setQueryOwner`, and for background work. */
 export const queryOwner = (): string | null => store.getStore()?.owner ?? null
 
+/** The prefix of owners of requests that are not authenticated yet. */
+export const admissionPrefix = 'admission:'
+
+/** Makes the queries that authenticate the current request use the connections of its address. */
+export const setAdmissionOwner = (address: string): void => setQueryOwner(`${admissionPrefix}${address}`)
+
 /** Makes the later queries of the current request use the connections of this owner, of which each pool gives every owner a fair share. */
 export function setQueryOwner(owner: string): void {
   const scope = store.getStore()

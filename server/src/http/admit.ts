@@ -1,7 +1,8 @@
 import { isForOperators, permissions, reasonDenied, type Endpoint, type Permission } from '@shoal/contract'
 import type { FastifyRequest } from 'fastify'
+import { addressBlock } from '../address-block.ts'
 import type { App } from '../app.ts'
-import { inBackground, withRequestTimeouts } from '../db/query-timeouts.ts'
+import { inBackground, setAdmissionOwner, withRequestTimeouts } from '../db/query-timeouts.ts'
 import { isUnavailable } from '../db/unavailable.ts'
 import { notFound, refuse, Refusal, unauthorized } from '../errors.ts'
 import { authenticate, limitCalls, operatorAuth, tokenRights } from '../modules/auth/index.ts'
@@ -22,6 +23,7 @@ export async function admit(
   endpoint: Endpoint,
   request: FastifyRequest,
 ): Promise<{ actor?: Actor; org?: OrgScope }> {
+  setAdmissionOwner(addressBlock(request.ip))
   if (endpoint.access === 'public') {
     if (endpoint.rateLimit) await limitCalls(app, name, endpoint.rateLimit, { ip: request.ip })
     return {}

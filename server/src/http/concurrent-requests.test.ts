@@ -66,3 +66,24 @@ test('an organization with very many requests that wait receives status 429, and
   await Promise.all(searches)
   expect((await get(busy, 'squids/test-squid@v1/logs/history')).status).toBe(200)
 })
+
+test('requests of one address whose authentication takes long leave connections to the database for other addresses', async () => {
+  const client = new pg.Client({ connectionString: t.app.database.url })
+  await client.connect()
+  onTestFinished(() => client.end())
+  await client.query('begin; lock table api_tokens in access exclusive mode')
+  const path = `/api/v1/orgs/${other.code}/squids`
+  const unknown = Array.from({ length: 60 }, (_, index) =>
+    t.http.inject({ url: path, remoteAddress: '203.0.113.7', headers: { authorization: `token shoal_${index}` } }),
+  )
+  const authorization = `Bearer ${other.admin.token}`
+  for (let i = 0; i < 10; i++) {
+    const response = await t.http.inject({ url: path, remoteAddress: '203.0.113.8', headers: { authorization } })
+    expect(response.statusCode).toBe(200)
+  }
+  await client.query('commit')
+  await Promise.all(unknown)
+  const headers = { authorization: 'token shoal_unknown' }
+  const response = await t.http.inject({ url: path, remoteAddress: '203.0.113.7', headers })
+  expect(response.statusCode).toBe(401)
+})

@@ -85,6 +85,7 @@ async function respond(
   const admission = await (isForOperators(endpoint) ? readmit : admit)(app, name, endpoint, request)
   const owner = ownerOf(admission, request)
   setQueryOwner(owner)
+  if (endpoint.kind === 'lines' && admission.actor) limits.countLineStream(reply, admission.actor.userId, owner)
   const params = parse(endpoint.params, request.params)
   let auditEntry: AuditEntry | null = null
   const followUps: (() => void)[] = []

@@ -27,7 +27,16 @@ const declare = <const K extends 'json' | 'lines' | 'file'>(kind: K) =>
     kind,
     payload: z.string(),
   })
-const areas = { large: { json: declare('json'), lines: declare('lines'), file: declare('file') } }
+const ofOrg = endpoint({
+  method: 'GET',
+  path: '/v1/orgs/{code}/lines',
+  access: 'member',
+  scope: 'read',
+  summary: 'Returns lines of an organization',
+  kind: 'lines',
+  payload: z.string(),
+})
+const areas = { large: { ofOrg, json: declare('json'), lines: declare('lines'), file: declare('file') } }
 
 /** More than the kernel buffers for a caller that does not read. */
 const text = 'x'.repeat(20_000_000)
@@ -41,12 +50,20 @@ async function serve(options: ResponseLimitOptions) {
     return reply.code(status).send(body)
   })
   const counts = { served: 0 }
+  const gate = { waiting: 0, isClosed: false, open: () => {} }
+  const { promise: opened, resolve } = Promise.withResolvers<void>()
+  gate.open = resolve
   const lines = async function* () {
     for (;;) yield [text]
   }
   const handlers = {
     json: async () => text,
-    lines: async () => lines(),
+    lines: async () => {
+      gate.waiting += 1
+      if (gate.isClosed) await opened
+      return lines()
+    },
+    ofOrg: async () => lines(),
     file: async () => {
       counts.served += 1
       return { contentType: 'text/plain', body: text }
@@ -63,7 +80,7 @@ async function serve(options: ResponseLimitOptions) {
   }
   const read = (kind: string, token = user.token) =>
     fetch(`${url}/api/v1/large/${kind}`, { headers: { authorization: `token ${token}`, 'accept-encoding': 'br' } })
-  return { port, counts, requestUnread, read }
+  return { url, port, counts, gate, requestUnread, read }
 }
 
 test.each(['json', 'lines', 'file'])(
@@ -102,4 +119,41 @@ test('large responses that their callers do not read take a fair part of the mem
 
   for (const socket of unread) socket.destroy()
   await until(async () => expect((await (await read('file')).text()).length).toBe(text.length))
+})
+
+test('a user and an organization may have only a limited number of streams of lines', async () => {
+  const { url, read } = await serve({ lineStreams: { user: 2, org: 3 } })
+  const org = await t.make.org()
+  const members = [org.admin, await t.make.member(org, 'viewer')]
+  const open = async (token: string, code = org.code) => {
+    const abort = new AbortController()
+    onTestFinished(() => abort.abort())
+    const headers = { authorization: `token ${token}` }
+    const { status } = await fetch(`${url}/api/v1/orgs/${code}/lines`, { headers, signal: abort.signal })
+    return { status, close: () => abort.abort() }
+  }
+  const [one = '', two = ''] = members.map(({ token }) => token)
+  const streams = [await open(one), await open(one), await open(one), await open(two), await open(two)]
+  expect(streams.map(({ status }) => status)).toEqual([200, 200, 429, 200, 429])
+  const rejected = await read('lines', one)
+  expect([rejected.status, await rejected.json()]).toMatchObject([429, { code: 'TOO_MANY_STREAMS' }])
+  const other = await t.make.org()
+  expect((await open(other.admin.token, other.code)).status).toBe(200)
+  streams[0]?.close()
+  await until(async () => expect((await open(two)).status).toBe(200))
+})
+
+test('a caller that disconnects before its response begins uses no memory and no stream', async () => {
+  const { port, gate, read, requestUnread } = await serve({ capacityBytes: 300_000, lineStreams: { user: 1, org: 1 } })
+  gate.isClosed = true
+  const socket = requestUnread('lines')
+  await until(() => expect(gate.waiting).toBe(1))
+  socket.destroy()
+  await until(() => expect(openConnections(port)).toHaveLength(0))
+  gate.open()
+  await until(async () => {
+    const response = await read('lines')
+    await response.body?.cancel()
+    expect(response.status).toBe(200)
+  })
 })
