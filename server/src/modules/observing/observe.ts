@@ -86,6 +86,7 @@ export function startObserving(app: WorkerApp, intervals: ObservationIntervals =
       repeat('connection limits', intervals.databasesMs, () => limitConnections(app)),
       repeat('connections', intervals.databasesMs, checkConnections),
       repeat('statements', intervals.statementsMs, watches.ofStatements(app)),
+      repeat('shared catalogs', intervals.statementsMs, watches.ofCatalogs(app)),
       repeat('locks', intervals.locksMs, lockWatch.round),
       repeat('heads', intervals.headsMs, heads.refresh),
       repeat('data sources', intervals.sourcesMs, createSourceObserver(app, cache, heads)),

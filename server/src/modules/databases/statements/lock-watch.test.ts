@@ -87,6 +87,12 @@ test('the sessions with the most locks are in excess, of an organization with mo
   expect(excessOf(all, 1_000)).toEqual([session(7, 107)])
 })
 
+test('organizations with many small sessions do not make Shoal end the largest session of another', () => {
+  const session = (orgId: number, locks: number) => ({ orgId, locks })
+  const hostile = [1, 2, 3].flatMap((orgId) => Array.from({ length: 24 }, () => session(orgId, 10)))
+  expect(excessOf([session(4, 60), ...hostile], 1_000)).toEqual([session(1, 10), session(2, 10), session(3, 10)])
+})
+
 test('the others can use the Postgres again after a tenant has filled its lock table, and the log of the tenant shows why', async () => {
   const [tenant, other] = [await addTenant(), await addTenant(await t.make.org())]
   const neighbour = await open(other)

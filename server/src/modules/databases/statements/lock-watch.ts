@@ -1,10 +1,10 @@
 import type { App } from '../../../app.ts'
 import { onEveryHost, type DatabaseHost } from '../../../db/database-hosts.ts'
 import { isUnavailable } from '../../../db/unavailable.ts'
-import { addNotice } from '../../versions/index.ts'
 import { setConnectionLimits } from '../connections-store.ts'
 import { installationPrefix, needsSuperuser, squidIdOfName } from '../database-store.ts'
 import { rolesOn } from '../measuring/writers-store.ts'
+import { addDatabaseNotice } from './add-notice.ts'
 import { LockReader, type LockHolder } from './locks-store.ts'
 import { selectOrgIds } from './sessions-store.ts'
 
@@ -14,25 +14,24 @@ const [orgShare, totalShare] = [1 / 4, 3 / 4]
 type Holder = LockHolder & { squidId: number; orgId: number }
 
 /**
- * Returns the sessions to end, so that no organization, and not all of them together, have more locks than their limits. The sessions
- * with the most locks are first.
+ * Returns the sessions to end, so that no organization, and not all of them together, have more locks than their limits. Ends first the
+ * session with the most locks of the organization with the most locks, so that a tenant with several organizations does not make Shoal end
+ * the sessions of others.
  */
 export function excessOf<T extends Pick<Holder, 'orgId' | 'locks'>>(holders: T[], capacity: number): T[] {
-  const byOrg = new Map<number, number>()
-  let total = 0
-  for (const { orgId, locks } of holders) {
-    byOrg.set(orgId, (byOrg.get(orgId) ?? 0) + locks)
-    total += locks
+  const sorted = holders.toSorted((a, b) => b.locks - a.locks)
+  const sumOf = (sessions: T[]) => sessions.reduce((sum, { locks }) => sum + locks, 0)
+  const orgs = [...Map.groupBy(sorted, ({ orgId }) => orgId).values()].map((rest) => ({ rest, locks: sumOf(rest) }))
+  const excess: T[] = []
+  for (let total = sumOf(holders); ;) {
+    const largest = orgs.reduce((a, b) => (b.locks > a.locks ? b : a), { rest: [], locks: 0 })
+    const isAllowed = largest.locks <= capacity * orgShare && total <= capacity * totalShare
+    const session = isAllowed ? undefined : largest.rest.shift()
+    if (!session) return excess
+    largest.locks -= session.locks
+    total -= session.locks
+    excess.push(session)
   }
-  return holders
-    .toSorted((a, b) => b.locks - a.locks)
-    .filter(({ orgId, locks }) => {
-      const ofOrg = byOrg.get(orgId) ?? 0
-      if (ofOrg <= capacity * orgShare && total <= capacity * totalShare) return false
-      byOrg.set(orgId, ofOrg - locks)
-      total -= locks
-      return true
-    })
 }
 
 export type LockWatch = { round: () => Promise<void>; close: () => Promise<void> }
@@ -102,11 +101,7 @@ function createHostWatch(app: App, { cluster }: DatabaseHost): LockWatch {
       const roles = await rolesOn(cluster, { role, readRole: `${role}_ro` })
       await setConnectionLimits(cluster, new Map(roles.map((name) => [name, 0])))
       const message = `Shoal ended a database session that held ${largest.locks} locks, and refuses new connections for up to 30 s: all versions of an organization together may hold ${Math.floor(capacity * orgShare)} locks, because all databases of the server share its lock table.`
-      const notice = { squidId, at: app.clock.now(), container: 'db', message }
-      await addNotice(app.db, notice).catch((error: unknown) =>
-        // The version may have been deleted in the meantime.
-        app.log.debug({ err: error, squidId }, 'a notice was not stored'),
-      )
+      await addDatabaseNotice(app, squidId, message)
     }
   }
 

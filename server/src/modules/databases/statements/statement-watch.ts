@@ -1,10 +1,10 @@
 import type { App } from '../../../app.ts'
 import { minutes } from '../../../clock.ts'
 import { onEveryHost, type DatabaseHost } from '../../../db/database-hosts.ts'
-import { addNotice } from '../../versions/index.ts'
 import { durationText } from '../database-config.ts'
 import { installationPrefix, needsSuperuser, squidIdOfName } from '../database-store.ts'
 import { isLoginRole } from '../logins-store.ts'
+import { addDatabaseNotice } from './add-notice.ts'
 import {
   endSession,
   selectLimits,
@@ -96,21 +96,15 @@ function createHostWatch(app: App, { cluster }: DatabaseHost, options: { graceMs
         isWarned = true
       }
     canceledBefore = canceledNow
-    const at = app.clock.now()
     // Adds only one line per role and round, so that many sessions do not fill the log of a version.
-    const notices = [...Map.groupBy(messages, ({ role }) => role).values()].flatMap(([first, ...others]) => {
-      if (!first) return []
+    for (const [first, ...others] of Map.groupBy(messages, ({ role }) => role).values()) {
+      if (!first) continue
       const more =
         others.length > 0
           ? ` The same applied to ${others.length === 1 ? 'one more session' : `${others.length} more sessions`} of the same user.`
           : ''
-      return [{ squidId: first.squidId, at, container: 'db', message: `${first.message}${more}` }]
-    })
-    for (const notice of notices)
-      await addNotice(app.db, notice).catch((error: unknown) =>
-        // The version may have been deleted in the meantime.
-        app.log.debug({ err: error, squidId: notice.squidId }, 'a notice was not stored'),
-      )
+      await addDatabaseNotice(app, first.squidId, `${first.message}${more}`)
+    }
   }
 }
 

@@ -1,5 +1,13 @@
+import { createCatalogWatch } from './catalog-watch.ts'
 import { createLockWatch } from './lock-watch.ts'
 import { createStatementWatch } from './statement-watch.ts'
 
-/** Functions that create the watches of the sessions of tenants: of the locks that they hold, and of the duration of their statements. */
-export const watches = { ofLocks: createLockWatch, ofStatements: createStatementWatch }
+/**
+ * Functions that create the watches of the sessions of tenants: of what they write to shared catalogs, the locks that they hold, and the
+ * duration of their statements.
+ */
+export const watches = {
+  ofCatalogs: createCatalogWatch,
+  ofLocks: createLockWatch,
+  ofStatements: createStatementWatch,
+}

@@ -18,13 +18,16 @@ export type SecondServer = {
   close: () => Promise<void>
 }
 
-/** @param maxConnections `max_connections` of the server, squids may use all but 13 of them */
-export async function startSecondServer(maxConnections = 60): Promise<SecondServer> {
+/** @param maxConnections `max_connections` of the server, squids may use all but 13 of them @param settings other settings of the server */
+export async function startSecondServer(
+  maxConnections = 60,
+  settings: Record<string, string> = {},
+): Promise<SecondServer> {
   const dir = mkdtempSync(join(inject('testsDir'), 'second-'))
   chmodSync(dir, 0o711)
   const postgres = await startEmbeddedPostgres({
     dir,
-    settings: { max_connections: String(maxConnections), fsync: 'off' },
+    settings: { max_connections: String(maxConnections), fsync: 'off', ...settings },
   })
   const proxy = await startPostgresProxy(postgres.url('postgres'))
   const url = proxy.via(postgres.url('postgres'))
