@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FairSemaphore, KeyedMutex, mapConcurrently, Semaphore, SharedRun } from './concurrency.ts'
+import { ConcurrencyLimit, KeyedMutex, mapConcurrently, Semaphore, SharedRun } from './concurrency.ts'
 
 const notAborted = new AbortController().signal
 
@@ -18,27 +18,6 @@ test('a semaphore admits callers in order and skips aborted ones', async () => {
   ;(await second)()
   ;(await fourth)()
   expect(order).toEqual(['second', 'fourth'])
-  expect(semaphore.isFull).toBe(false)
-})
-
-test('a fair semaphore prefers the owner with the fewest slots to earlier callers, and skips aborted callers', async () => {
-  const semaphore = new FairSemaphore(2)
-  const order: string[] = []
-  const releases = [await semaphore.acquire('a', notAborted), await semaphore.acquire('a', notAborted)]
-  const call = (owner: string, name: string, signal = notAborted) =>
-    semaphore.acquire(owner, signal).then((release) => (order.push(name), releases.push(release)))
-  const cancel = new AbortController()
-  const calls = [call('a', 'a3'), call('a', 'a4'), call('c', 'c1', cancel.signal).catch(() => order.push('aborted'))]
-  calls.push(call('b', 'b1'), call('b', 'b2'))
-  cancel.abort(new Error('cancelled'))
-  await calls[2]
-  expect(semaphore.isFull).toBe(true)
-  for (let i = 0; i < 6; i++) {
-    releases.shift()?.()
-    await new Promise((done) => setImmediate(done))
-  }
-  await Promise.all(calls)
-  expect(order).toEqual(['aborted', 'b1', 'a3', 'b2', 'a4'])
   expect(semaphore.isFull).toBe(false)
 })
 
@@ -130,4 +109,17 @@ test('a run that fails rejects only for its own callers', async () => {
   const [first, second] = await Promise.allSettled([shared.run(), shared.run()])
   expect([first.status, second.status]).toEqual(['rejected', 'fulfilled'])
   expect(runs).toBe(2)
+})
+
+test('a limit admits no more tasks than its maximums, and each end counts once', () => {
+  const limit = new ConcurrencyLimit(2, 3)
+  const end = limit.admit('a')
+  expect(limit.admit('a')).not.toBe(null)
+  expect(limit.admit('a')).toBe(null)
+  expect(limit.admit('b')).not.toBe(null)
+  expect(limit.admit('c')).toBe(null)
+  end?.()
+  end?.()
+  expect(limit.admit('c')).not.toBe(null)
+  expect(limit.admit('a')).toBe(null)
 })

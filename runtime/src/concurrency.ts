@@ -54,69 +54,6 @@ export class Semaphore {
   }
 }
 
-type WaitingCall = { owner: string; resolve: () => void }
-
-/** Limits concurrency. A free slot goes to the waiting owner with the fewest slots; of several such owners, to the first that called. */
-export class FairSemaphore {
-  #free: number
-  readonly #active = new Map<string, number>()
-  #waiting: WaitingCall[] = []
-
-  constructor(max: number) {
-    this.#free = max
-  }
-
-  get isFull(): boolean {
-    return this.#free === 0
-  }
-
-  /** Waits for a slot. Resolves with a function that releases it. @throws the signal's reason when aborted while waiting */
-  async acquire(owner: string, signal: AbortSignal): Promise<() => void> {
-    signal.throwIfAborted()
-    if (this.#free > 0) this.#take(owner)
-    else await this.#wait(owner, signal)
-    return () => this.#release(owner)
-  }
-
-  async #wait(owner: string, signal: AbortSignal): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const call = { owner, resolve }
-    const onAbort = () => {
-      this.#waiting = this.#waiting.filter((waiting) => waiting !== call)
-      reject(signal.reason)
-    }
-    this.#waiting.push(call)
-    signal.addEventListener('abort', onAbort, { once: true })
-    await promise
-    signal.removeEventListener('abort', onAbort)
-  }
-
-  #take(owner: string): void {
-    this.#free -= 1
-    this.#active.set(owner, this.#activeOf(owner) + 1)
-  }
-
-  #release(owner: string): void {
-    this.#free += 1
-    const active = this.#activeOf(owner) - 1
-    if (active > 0) this.#active.set(owner, active)
-    else this.#active.delete(owner)
-    const [first, ...others] = this.#waiting
-    if (!first) return
-    const next = others.reduce(
-      (best, call) => (this.#activeOf(call.owner) < this.#activeOf(best.owner) ? call : best),
-      first,
-    )
-    this.#waiting = this.#waiting.filter((call) => call !== next)
-    this.#take(next.owner)
-    next.resolve()
-  }
-
-  #activeOf(owner: string): number {
-    return this.#active.get(owner) ?? 0
-  }
-}
-
 /** Runs at most one task per key at a time. */
 export class KeyedMutex {
   #entries = new Map<string, { semaphore: Semaphore; users: number }>()
@@ -193,4 +130,34 @@ export async function mapConcurrently<T, R>(
   await Promise.all(Array.from({ length: Math.min(max, items.length) }, processItems))
   if (failures.length > 0) throw failures[0]
   return results
+}
+
+/** Admits at most `maxPerKey` concurrent tasks of each key, and `max` of all keys. Never waits. */
+export class ConcurrencyLimit {
+  readonly #maxPerKey: number
+  readonly #max: number
+  readonly #active = new Map<string, number>()
+  #total = 0
+
+  constructor(maxPerKey: number, max = Infinity) {
+    this.#maxPerKey = maxPerKey
+    this.#max = max
+  }
+
+  /** Admits a task. Returns a function to call when it has ended, of which further calls have no effect; null if too many are active. */
+  admit(key: string): (() => void) | null {
+    const active = this.#active.get(key) ?? 0
+    if (this.#total >= this.#max || active >= this.#maxPerKey) return null
+    this.#active.set(key, active + 1)
+    this.#total += 1
+    let isActive = true
+    return () => {
+      if (!isActive) return
+      isActive = false
+      this.#total -= 1
+      const remaining = (this.#active.get(key) ?? 1) - 1
+      if (remaining > 0) this.#active.set(key, remaining)
+      else this.#active.delete(key)
+    }
+  }
 }

@@ -15,7 +15,8 @@ import { openStaging } from './staging.ts'
 import type { InstalledNode, Toolchain } from './toolchain.ts'
 import { NODE_VERSIONS } from './tools.ts'
 import { TreeTasks } from './tree-tasks.ts'
-import { FairSemaphore, KeyedMutex } from '../concurrency.ts'
+import { KeyedMutex } from '../concurrency.ts'
+import { FairSlots } from '../fair-slots.ts'
 
 export type BuilderOptions = {
   /** Source trees, caches and temporary files. Must be traversable by every uid. */
@@ -45,7 +46,7 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
   const cache = await openBuildCache(join(dir, 'cache'), staging, treeTasks, maxCacheBytes)
   const images = await openImageStore(imagesDir, staging)
   const context: BuilderContext = { backend, staging, cache, images, toolchain, npmConfig, trees: treeTasks }
-  const semaphore = new FairSemaphore(concurrency)
+  const slots = new FairSlots<string>(concurrency, null)
   const mutex = new KeyedMutex()
 
   async function buildOnce(plan: BuildPlan): Promise<Image> {
@@ -55,14 +56,12 @@ export async function createBuilder(options: BuilderOptions): Promise<Builder> {
       log.info('This source was built before: its image is reused')
       return { image, bytes: existing.bytes, reused: true }
     }
-    if (semaphore.isFull) {
+    if (slots.isFull) {
       log.info('Waiting for other builds to finish')
     }
-    const release = await semaphore.acquire(request.tenant, request.signal)
     try {
-      return await buildImage(context, plan)
+      return await slots.run(request.tenant, () => buildImage(context, plan), request.signal)
     } finally {
-      release()
       await cache.evictExcess()
     }
   }

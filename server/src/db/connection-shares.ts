@@ -1,5 +1,5 @@
+import { FairSlots } from '@shoal/runtime'
 import type pg from 'pg'
-import { FairSlots } from '../collections/fair-slots.ts'
 import { admissionPrefix, queryTimeouts } from './query-timeouts.ts'
 import { DatabaseUnavailable, TooManyQueries } from './unavailable.ts'
 

@@ -1,4 +1,5 @@
 import { Client, escapeIdentifier } from 'pg'
+import { oncePer } from '../collections/once-per.ts'
 import type { Database, Db } from './database.ts'
 import { keepAlive } from './pool.ts'
 import { sql } from './sql.ts'
@@ -16,14 +17,12 @@ export type Notifications = {
 }
 
 const retryMs = 1_000
-const notificationsByDatabase = new WeakMap<Database, Notifications>()
 
 /** Returns the notifications of this process. All listeners share one connection, which is open while there are any. */
-export function notificationsOf(database: Database): Notifications {
-  const notifications = notificationsByDatabase.get(database) ?? createNotifications(database.url)
-  notificationsByDatabase.set(database, notifications)
-  return notifications
-}
+export const notificationsOf = oncePer(
+  (database: Database) => database,
+  ({ url }) => createNotifications(url),
+)
 
 /** Notifies every process that listens on `channel`, when the transaction commits. */
 export async function notify(db: Db, channel: string, payload: string): Promise<void> {

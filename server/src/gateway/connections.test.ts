@@ -236,8 +236,9 @@ describe('subscriptions', () => {
   })
 
   test('are limited for each organization, and a closed one is no longer counted', async () => {
+    await bed.close()
+    bed = await openGatewayTestbed({ env: { SHOAL_SQUID_SOCKETS_PER_ORG: '2' } })
     const { sockets } = await serveEcho()
-    Object.assign(bed.t.app.config, { SHOAL_SQUID_SOCKETS_PER_ORG: 2 })
     const [first] = [await open(api()), await open(api())]
     await expect(open(api())).rejects.toThrow('429')
     expect(sockets.clients.size).toBe(2)

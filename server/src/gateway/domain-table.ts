@@ -1,10 +1,10 @@
+import { SharedRun } from '@shoal/runtime'
 import type { App } from '../app.ts'
 import { notificationsOf } from '../db/notifications.ts'
 import { measured } from '../health/loops.ts'
 import { domainsChannel, selectActiveDomains, type ActiveDomain } from '../modules/domains/index.ts'
 import { nameOf } from '../tls/host-name.ts'
 import type { Target } from './address.ts'
-import { oneAtATime } from './one-at-a-time.ts'
 
 /** Interval at which all domains are read again, in case a notification was lost. */
 const reloadMs = 30_000
@@ -26,13 +26,13 @@ export async function openDomainTable(app: App): Promise<DomainTable> {
   let domains = new Map<string, ActiveDomain>()
   const firstRead = Promise.withResolvers<void>()
   // One read at a time, so that an earlier read cannot replace the result of a later one.
-  const reload = oneAtATime(
+  const reload = new SharedRun(
     measured(app, 'gateway domains', reloadMs, async () => {
       domains = new Map((await selectActiveDomains(app.db)).map((domain) => [domain.name, domain]))
     }),
   )
   const reloadOrLog = () =>
-    void reload().then(firstRead.resolve, (error: unknown) => {
+    void reload.run().then(firstRead.resolve, (error: unknown) => {
       firstRead.reject(error)
       app.log.warn({ err: error }, 'failed to read domains')
     })

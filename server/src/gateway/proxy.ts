@@ -103,8 +103,14 @@ export async function forward(options: ForwardOptions): Promise<Outcome> {
   }
 }
 
-const countBody = ({ req, res, isProxyTrusted }: ForwardOptions, { incompleteBodies }: SquidProgram): boolean =>
-  incompleteBodies.admit(req, res, addressBlock(callerAddress(req, isProxyTrusted)))
+/** Counts the body until it has arrived, or the caller has disconnected. Returns false, without counting it, if there are too many. */
+function countBody({ req, res, isProxyTrusted }: ForwardOptions, { incompleteBodies }: SquidProgram): boolean {
+  const release = incompleteBodies.admit(addressBlock(callerAddress(req, isProxyTrusted)))
+  if (!release) return false
+  req.once('end', release)
+  res.once('close', release)
+  return true
+}
 
 /** Whether a failed request never reached the program, so that any other program can serve it. */
 const wasNotSent = (code: string, body: BufferedBody): boolean =>

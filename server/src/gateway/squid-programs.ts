@@ -1,10 +1,9 @@
-import type { Directory } from '@shoal/runtime'
+import { ConcurrencyLimit, type Directory } from '@shoal/runtime'
 import { connect } from 'node:net'
 import { Pool } from 'undici'
 import { workloadIdOf } from '../modules/manifest/index.ts'
 import { apiName, apiPort, hasuraName, hasuraPort, metricsPort } from '../modules/containers.ts'
 import type { Target } from './address.ts'
-import { IncompleteBodies } from './incomplete-bodies.ts'
 import type { Route } from './routes-store.ts'
 
 /** A program of a version that the gateway can connect to. */
@@ -18,9 +17,19 @@ export type SquidProgram = {
   avoidUntilMs: number
   /** The number of requests that have not ended, including those that wait for a connection. */
   inFlight: number
-  incompleteBodies: IncompleteBodies
+  /**
+   * Limits, by address, the requests whose bodies have not arrived completely. Each holds a connection for as long as its caller takes to
+   * send the body, which may be minutes.
+   */
+  incompleteBodies: ConcurrencyLimit
 }
 
+/** Maximum number of connections to one program. */
+const maxConnections = 128
+/** Maximum number of incomplete bodies for one program, so that requests without a body always find a free connection. */
+const maxBodies = maxConnections / 2
+/** Maximum number of those of one address. */
+const maxBodiesPerAddress = 32
 /** Connections are closed after being unused for this long. */
 const idleMs = 60_000
 /** Interval at which unused connections are closed. */
@@ -91,7 +100,7 @@ export class SquidPrograms {
       ...openPool(endpoint),
       avoidUntilMs: 0,
       inFlight: 0,
-      incompleteBodies: new IncompleteBodies(),
+      incompleteBodies: new ConcurrencyLimit(maxBodiesPerAddress, maxBodies),
       usedAtMs: nowMs,
     }
     this.#programs.set(key, program)
@@ -154,8 +163,7 @@ function openPool(endpoint: NonNullable<ReturnType<Directory['endpoint']>>): Pic
   const origin = isSocket ? 'http://squid' : `http://${endpoint.host}:${endpoint.port}`
   const pool = new Pool(origin, {
     ...(isSocket ? { socketPath: endpoint.path } : {}),
-    // Maximum number of connections to one program.
-    connections: 128,
+    connections: maxConnections,
     pipelining: 1,
     keepAliveTimeout: 30_000,
     // An HTTP subscription or a slow query may send nothing for a long time.

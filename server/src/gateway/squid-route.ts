@@ -1,3 +1,4 @@
+import { ConcurrencyLimit } from '@shoal/runtime'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { App } from '../app.ts'
@@ -49,13 +50,14 @@ export class SquidRoute {
   readonly #programs: SquidPrograms
   readonly #held: HeldRequests
   readonly #meter: IngressMeter
-  /** The number of open WebSockets of each organization. */
-  readonly #sockets = new Map<string, number>()
+  /** Limits the open WebSockets of each organization. */
+  readonly #sockets: ConcurrencyLimit
 
   constructor(app: App, table: RoutingTable, limits: SquidRouteLimits) {
     this.#app = app
     this.#table = table
     this.#limits = limits
+    this.#sockets = new ConcurrencyLimit(app.config.SHOAL_SQUID_SOCKETS_PER_ORG)
     this.parse = addressParser(app.config.gatewayUrl)
     this.#programs = new SquidPrograms(app.directory)
     this.#held = new HeldRequests(table, this.#programs, app.directory, limits)
@@ -77,25 +79,13 @@ export class SquidRoute {
     const found = this.#find(target)
     if ('error' in found) return rejectUpgrade(socket, found.error.status, bodyOf(found.error))
     const { route } = found
-    const max = this.#app.config.SHOAL_SQUID_SOCKETS_PER_ORG
-    const outcome = this.#countSocket(route.org, socket, max)
+    const end = this.#sockets.admit(route.org)
+    if (end) socket.once('close', end)
+    const outcome = end
       ? await this.#forwardUpgrade(req, socket, head, found)
-      : rejectWith(socket, tooManySockets(route, max))
+      : rejectWith(socket, tooManySockets(route, this.#app.config.SHOAL_SQUID_SOCKETS_PER_ORG))
     if (found.target.program.kind === 'api')
       this.#meter.count({ squidId: route.squidId, ...outcome, bytes: 0, elapsedMs: 0 })
-  }
-
-  /** Counts the WebSocket until it is closed. Returns false, and does not count it, if the organization has `max` WebSockets. */
-  #countSocket(org: string, socket: Duplex, max: number): boolean {
-    const count = this.#sockets.get(org) ?? 0
-    if (count >= max) return false
-    this.#sockets.set(org, count + 1)
-    socket.once('close', () => {
-      const remaining = (this.#sockets.get(org) ?? 1) - 1
-      if (remaining > 0) this.#sockets.set(org, remaining)
-      else this.#sockets.delete(org)
-    })
-    return true
   }
 
   /** Rejects all held requests. */

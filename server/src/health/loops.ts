@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { App } from '../app.ts'
+import { oncePerProcess } from '../collections/once-per.ts'
 import { safeText } from '../db/safe-error.ts'
 import { metricsRegistry } from './metrics-registry.ts'
 
@@ -18,24 +19,13 @@ export type LoopReport = {
 }
 
 type LoopApp = Pick<App, 'config' | 'clock'>
-type Loops = {
-  reports: Map<string, LoopReport>
-  seconds: Histogram<'loop'>
-  failures: Counter<'loop'>
-  lastEnd: Gauge<'loop'>
-}
-
 const maxErrorLength = 300
-/** The key is the configuration, which all roles of a process share. The worker's `App` is a different object. */
-const byProcess = new WeakMap<App['config'], Loops>()
 
 /** Returns the measurements of this process's loops, with their metrics registered. */
-function loopsOf(app: LoopApp): Loops {
-  const known = byProcess.get(app.config)
-  if (known) return known
+const loopsOf = oncePerProcess((app: LoopApp) => {
   const registers = [metricsRegistry(app)]
-  const loops: Loops = {
-    reports: new Map(),
+  return {
+    reports: new Map<string, LoopReport>(),
     seconds: new Histogram({
       name: 'shoal_loop_seconds',
       help: 'Duration of the rounds of each periodic loop.',
@@ -56,9 +46,7 @@ function loopsOf(app: LoopApp): Loops {
       registers,
     }),
   }
-  byProcess.set(app.config, loops)
-  return loops
-}
+})
 
 /** Registers the metrics of loops, so that they exist before the first round. */
 export const registerLoopMetrics = (app: LoopApp): void => void loopsOf(app)

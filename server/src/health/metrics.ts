@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
 import type { App } from '../app.ts'
+import { oncePerProcess } from '../collections/once-per.ts'
 import { canQuery } from '../db/probe.ts'
 import { withRequestTimeouts } from '../db/query-timeouts.ts'
 import { isSameSecret } from '../sealing/hash-secret.ts'
@@ -18,16 +19,8 @@ export type ServerMetrics = {
   isAllowed: (authorization: string | undefined) => boolean
 }
 
-const metricsByApp = new WeakMap<App, ServerMetrics>()
-
 /** Returns the metrics of this process, which all its roles share. */
-export function metricsOf(app: App): ServerMetrics {
-  const serverMetrics = metricsByApp.get(app) ?? createMetrics(app)
-  metricsByApp.set(app, serverMetrics)
-  return serverMetrics
-}
-
-function createMetrics(app: App): ServerMetrics {
+export const metricsOf = oncePerProcess((app: App): ServerMetrics => {
   const token = app.config.SHOAL_METRICS_TOKEN
   const registry = metricsRegistry(app)
   if (token) {
@@ -48,7 +41,7 @@ function createMetrics(app: App): ServerMetrics {
     registry,
     isAllowed: (authorization) => token !== undefined && isSameSecret(authorization ?? '', `Bearer ${token}`),
   }
-}
+})
 
 function activeWorker(app: App): Gauge {
   return new Gauge({

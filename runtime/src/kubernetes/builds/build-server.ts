@@ -3,6 +3,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import type { AddressInfo, Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { ConcurrencyLimit } from '../../concurrency.ts'
 import type { BuildAction } from './build-actions.ts'
 
 /**
@@ -37,8 +38,8 @@ const HEADERS_TIMEOUT_MS = 15_000
 export class BuildServer {
   readonly #entries = new Map<string, Entry>()
   readonly #server: Server
-  /** The number of connections of each address. */
-  readonly #connections = new Map<string, number>()
+  /** Limits the connections of each address. */
+  readonly #connections = new ConcurrencyLimit(MAX_CONNECTIONS)
 
   private constructor(server: Server) {
     this.#server = server
@@ -88,15 +89,9 @@ export class BuildServer {
   }
 
   #limitConnections(socket: Socket): void {
-    const address = socket.remoteAddress ?? ''
-    const count = (this.#connections.get(address) ?? 0) + 1
-    this.#connections.set(address, count)
-    socket.once('close', () => {
-      const left = (this.#connections.get(address) ?? 1) - 1
-      if (left === 0) this.#connections.delete(address)
-      else this.#connections.set(address, left)
-    })
-    if (count > MAX_CONNECTIONS) socket.destroy()
+    const end = this.#connections.admit(socket.remoteAddress ?? '')
+    if (end === null) socket.destroy()
+    else socket.once('close', end)
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {

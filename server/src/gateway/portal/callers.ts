@@ -1,8 +1,10 @@
+import { ConcurrencyLimit } from '@shoal/runtime'
 import ipaddr from 'ipaddr.js'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { addressBlock } from '../../address-block.ts'
 import { callerAddress } from '../headers.ts'
+import { BoundedMap } from '../../collections/bounded-map.ts'
 import { MemoryBudget } from '../../collections/memory-budget.ts'
 import { versionOf } from '../rpc/http.ts'
 import { TokenBucket } from '../rpc/token-bucket.ts'
@@ -21,30 +23,31 @@ export type PortalCaller = { waitForRate: (calls: number) => Promise<void> }
  * for another caller.
  */
 export class PortalCallers {
-  readonly #limits: CallerLimits
+  readonly #callsPerSecond: number
   readonly #isProxyTrusted: boolean
   readonly #memory = new MemoryBudget()
-  readonly #counts = new Map<string, number>()
-  readonly #rates = new Map<string, TokenBucket>()
+  readonly #requests: ConcurrencyLimit
+  readonly #rates = new BoundedMap<TokenBucket>(maxRates)
 
-  constructor(limits: CallerLimits, isProxyTrusted: boolean) {
-    this.#limits = limits
+  constructor({ concurrency, callsPerSecond }: CallerLimits, isProxyTrusted: boolean) {
+    this.#requests = new ConcurrencyLimit(concurrency)
+    this.#callsPerSecond = callsPerSecond
     this.#isProxyTrusted = isProxyTrusted
   }
 
   /** Counts a request until its response is closed. Returns null if the caller has too many. `bodyBytes`: the size of the buffered body. */
   admit(req: IncomingMessage, res: ServerResponse, bodyBytes: number): PortalCaller | null {
     const caller = this.#callerOf(req)
-    const count = this.#counts.get(caller) ?? 0
-    if (count >= this.#limits.concurrency) return null
+    const end = this.#requests.admit(caller)
+    if (!end) return null
     const release = this.#memory.reserve(caller, bodyBytes, () => res.destroy())
-    if (!release) return null
-    this.#counts.set(caller, count + 1)
+    if (!release) {
+      end()
+      return null
+    }
     res.once('close', () => {
       release()
-      const remaining = (this.#counts.get(caller) ?? 1) - 1
-      if (remaining === 0) this.#counts.delete(caller)
-      else this.#counts.set(caller, remaining)
+      end()
     })
     const rate = this.#rateOf(caller)
     const waitForRate = async (calls: number) => {
@@ -56,12 +59,8 @@ export class PortalCallers {
   }
 
   #rateOf(caller: string): TokenBucket {
-    const rate = this.#rates.get(caller) ?? new TokenBucket(this.#limits.callsPerSecond)
-    // A Map iterates in insertion order, so reinserting makes the first entry the least recently used.
-    this.#rates.delete(caller)
+    const rate = this.#rates.get(caller) ?? new TokenBucket(this.#callsPerSecond)
     this.#rates.set(caller, rate)
-    const [oldest] = this.#rates.keys()
-    if (this.#rates.size > maxRates && oldest !== undefined) this.#rates.delete(oldest)
     return rate
   }
 

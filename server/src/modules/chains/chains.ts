@@ -1,7 +1,7 @@
 import type { RpcChainType } from '@shoal/contract'
 import { NETWORKS } from '@subsquid/manifest'
 import type { App } from '../../app.ts'
-import type { Config } from '../../config/config.ts'
+import { oncePerProcess } from '../../collections/once-per.ts'
 import { evmChains } from './evm-chains.gen.ts'
 import { readRpcConfig, type ChainSettings, type UpstreamSettings } from './rpc-config.ts'
 import { substrateTestnets, substrateTitles } from './substrate-chains.ts'
@@ -39,21 +39,15 @@ const ownHeadPollMs = 1_000
 /** All chains by id, ordered by title. */
 export type Chains = { all: () => Chain[]; find: (id: string) => Chain | null }
 
-const chainsByConfig = new WeakMap<Config, Chains>()
-
 /**
  * Returns the known networks with the operator's configuration, and the chains that this configuration adds.
  * @throws InvalidSettingError when SHOAL_RPC_CONFIG is not valid
  */
-export function chainsOf({ config }: Pick<App, 'config'>): Chains {
-  const cached = chainsByConfig.get(config)
-  if (cached) return cached
+export const chainsOf = oncePerProcess(({ config }: Pick<App, 'config'>): Chains => {
   const settings = config.SHOAL_RPC_CONFIG ? readRpcConfig(config.SHOAL_RPC_CONFIG) : {}
   const byId = chainsById(settings, config.SHOAL_DEVNET_URL)
-  const chains: Chains = { all: () => [...byId.values()], find: (id) => byId.get(id) ?? null }
-  chainsByConfig.set(config, chains)
-  return chains
-}
+  return { all: () => [...byId.values()], find: (id) => byId.get(id) ?? null }
+})
 
 function chainsById(settings: Record<string, ChainSettings>, devnetUrl?: string): Map<string, Chain> {
   const chains = NETWORKS.flatMap((n) => n.endpoints).map(({ name, type }) => {

@@ -1,4 +1,4 @@
-import type { WorkloadId } from '@shoal/runtime'
+import { mapConcurrently, type WorkloadId } from '@shoal/runtime'
 import type { App, WorkerApp } from '../../app.ts'
 import { minutes } from '../../clock.ts'
 import { every } from '../../db/every.ts'
@@ -69,12 +69,9 @@ export async function reconcile(worker: Worker, locks: Locks, stopping: AbortSig
   const inProgress = await squidsInProgress(app.db)
   const ids = [...(await driftedVersions(snapshot, desired)), ...(await versionsOnLostHosts(app, snapshot))]
   const drifted = [...new Set(ids)].filter((id) => !inProgress.has(id))
-  const queue = drifted.values()
-  const work = async () => {
-    for (const id of queue)
-      if (!stopping.aborted) await reconcileIfIdle(worker, locks, id, stopping, snapshot.generationsOf(id))
-  }
-  await Promise.all(Array.from({ length: maxConcurrent }, work))
+  await mapConcurrently(drifted, maxConcurrent, async (id) => {
+    if (!stopping.aborted) await reconcileIfIdle(worker, locks, id, stopping, snapshot.generationsOf(id))
+  })
 }
 
 /** Returns the versions with an undesired container or without a desired one. */

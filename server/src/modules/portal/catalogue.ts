@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import type { App } from '../../app.ts'
+import { oncePerProcess } from '../../collections/once-per.ts'
 import type { Config } from '../../config/config.ts'
 import { readFileOfSetting, InvalidSettingError } from '../../config/invalid-setting.ts'
 import { chainsOf, type Chain } from '../chains/index.ts'
@@ -44,23 +45,17 @@ const builtInDatasets = () => (builtIn ??= readCatalogue(join(import.meta.dirnam
 /** All datasets, ordered by title, and a lookup by id. */
 export type Datasets = { all: () => Dataset[]; find: (id: string) => Dataset | null }
 
-const datasetsByConfig = new WeakMap<Config, Datasets>()
-
 /**
  * Returns the datasets, ordered by title: those of the catalogue, and one for each other RPC chain, such as `devnet`.
  * @throws InvalidSettingError immediately when SHOAL_PORTAL_CATALOGUE cannot be read
  */
-export function datasetsOf(app: Pick<App, 'config'>): Datasets {
-  const cached = datasetsByConfig.get(app.config)
-  if (cached) return cached
+export const datasetsOf = oncePerProcess((app: Pick<App, 'config'>): Datasets => {
   const file = app.config.SHOAL_PORTAL_CATALOGUE
   const configured = file === undefined ? null : readCatalogue(file)
   let byId: Map<string, Dataset> | null = null
   const load = () => (byId ??= joinChains(configured ?? builtInDatasets(), chainsOf(app).all()))
-  const datasets: Datasets = { all: () => [...load().values()], find: (id) => load().get(id) ?? null }
-  datasetsByConfig.set(app.config, datasets)
-  return datasets
-}
+  return { all: () => [...load().values()], find: (id) => load().get(id) ?? null }
+})
 
 function readCatalogue(file: string): ListedDataset[] {
   const parsed = Catalogue.safeParse(parse(readFileOfSetting('SHOAL_PORTAL_CATALOGUE', file)))

@@ -1,5 +1,6 @@
 import { Counter, Gauge } from 'prom-client'
 import type { App } from '../../../app.ts'
+import { oncePerProcess } from '../../../collections/once-per.ts'
 import { metricsRegistry } from '../../../health/metrics-registry.ts'
 
 /** The numbers of open connections to a chain, and of their subscriptions by kind. */
@@ -13,13 +14,9 @@ export type SocketMetrics = {
   stop: () => void
 }
 
-type Shared = { sources: Set<() => SocketCounts[]>; closings: Counter }
-const metricsByApp = new WeakMap<App, Shared>()
-
 /** Adds the connections returned by `counts` to the metrics of this process. Labels name the chain, not the organization. */
 export function measureSockets(app: App, counts: () => SocketCounts[]): SocketMetrics {
-  const shared = metricsByApp.get(app) ?? openMetrics(app)
-  metricsByApp.set(app, shared)
+  const shared = sharedMetrics(app)
   shared.sources.add(counts)
   return {
     recordClose: (code) => shared.closings.inc({ code }),
@@ -27,9 +24,9 @@ export function measureSockets(app: App, counts: () => SocketCounts[]): SocketMe
   }
 }
 
-function openMetrics(app: App): Shared {
+const sharedMetrics = oncePerProcess((app: App) => {
   const registry = metricsRegistry(app)
-  const sources: Shared['sources'] = new Set()
+  const sources = new Set<() => SocketCounts[]>()
   const readCounts = () => [...sources].flatMap((counts) => counts())
   const closings = new Counter({
     name: 'shoal_rpc_socket_closings_total',
@@ -61,4 +58,4 @@ function openMetrics(app: App): Shared {
     },
   })
   return { sources, closings }
-}
+})

@@ -1,16 +1,12 @@
-import { Counter, type Registry } from 'prom-client'
+import { Counter } from 'prom-client'
 import type { App } from '../../../app.ts'
+import { oncePerProcess } from '../../../collections/once-per.ts'
 import { metricsRegistry } from '../../../health/metrics-registry.ts'
 import type { WriteResult } from './writer.ts'
 
-type Counters = { stored: Counter; dropped: Counter }
-const countersByRegistry = new WeakMap<Registry, Counters>()
-
 /** Counts stored and dropped lines in the metrics of this process, and logs which versions exceed their limits. */
 export function recordWrite(app: App, { storedLines, dropped, dueReports }: WriteResult): void {
-  const registry = metricsRegistry(app)
-  const counters = countersByRegistry.get(registry) ?? createCounters(registry)
-  countersByRegistry.set(registry, counters)
+  const counters = countersOf(app)
   counters.stored.inc(storedLines)
   // Counts dropped lines now, not when the version's log reports them: once a daily quota is used up, the log reports them only once an hour.
   for (const { exceeded, lines } of dropped) counters.dropped.inc({ limit: exceeded }, lines)
@@ -21,8 +17,8 @@ export function recordWrite(app: App, { storedLines, dropped, dueReports }: Writ
     )
 }
 
-function createCounters(registry: Registry): Counters {
-  const registers = [registry]
+const countersOf = oncePerProcess((app: Pick<App, 'config'>) => {
+  const registers = [metricsRegistry(app)]
   return {
     stored: new Counter({
       name: 'shoal_log_lines_stored_total',
@@ -36,4 +32,4 @@ function createCounters(registry: Registry): Counters {
       registers,
     }),
   }
-}
+})

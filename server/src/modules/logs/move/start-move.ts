@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg'
 import type { App } from '../../../app.ts'
 import { hours } from '../../../clock.ts'
-import { pause } from '../../../db/every.ts'
+import { every, pause } from '../../../db/every.ts'
 import { runAsLeader, type LeaderHandle } from '../../../db/leases.ts'
 import { deleteStreamsOfDeletedSquids } from '../ingest/deleted-versions-store.ts'
 import { dropLinesBefore } from '../ingest/ingest-store.ts'
@@ -23,11 +23,15 @@ const checkIntervalMs = 1_000
 export function startLogsMove(app: MoveApp): LeaderHandle {
   if (!hasSeparateDatabase(app)) return { close: () => Promise.resolve() }
   return runAsLeader(app.logsDatabase, app.log, 'logs-move', async (target, signal) => {
-    while (!signal.aborted) {
+    const onError = (error: unknown) => {
+      // Ends the leadership, because the connections of the move may be unusable.
+      throw error
+    }
+    await every(signal, { ms: checkIntervalMs, onError }, async () => {
       const move = await findMove(app.db)
       if (move && !move.isMoved) await moveAll(app, target, signal)
-      await pause(move ? hours(1) : checkIntervalMs, signal)
-    }
+      if (move) await pause(hours(1), signal)
+    })
   })
 }
 

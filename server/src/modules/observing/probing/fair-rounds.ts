@@ -1,8 +1,7 @@
-import { mapConcurrently } from '@shoal/runtime'
+import { FairSlots, mapConcurrently } from '@shoal/runtime'
 import type { App } from '../../../app.ts'
 import { groupInSlices } from '../../../collections/slices.ts'
 import { selectOrgs, type ContainerRow } from '../observe-store.ts'
-import { FairSlots } from '../../../collections/fair-slots.ts'
 
 /** Maximum number of concurrent probes of all organizations, and of one while few probes are in progress. */
 const maxConcurrent = 256

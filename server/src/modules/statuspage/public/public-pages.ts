@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { App } from '../../../app.ts'
+import { oncePer } from '../../../collections/once-per.ts'
 import { BoundedMap } from '../../../collections/bounded-map.ts'
 import { minutes } from '../../../clock.ts'
 import { isUnavailable } from '../../../db/unavailable.ts'
@@ -121,16 +122,11 @@ async function compress(text: string): Promise<RenderedFile> {
   }
 }
 
-const pagesByDatabase = new WeakMap<App['database'], PublicPages>()
-
 /**
  * Returns the public pages of an app, which the routes that serve pages share with the handlers that change them. A process has one
  * app; a test may have several, each with its own database.
  */
-export function publicPagesOf(app: PagesApp & Pick<App, 'database'>): PublicPages {
-  const existing = pagesByDatabase.get(app.database)
-  if (existing) return existing
-  const pages = new PublicPages(app)
-  pagesByDatabase.set(app.database, pages)
-  return pages
-}
+export const publicPagesOf = oncePer(
+  ({ database }: PagesApp & Pick<App, 'database'>) => database,
+  (app) => new PublicPages(app),
+)

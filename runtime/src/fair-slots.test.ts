@@ -83,3 +83,24 @@ test('a caller that has waited for too long, or that finds too many others waiti
   next?.()
   expect(await slots.acquire('b', { maxWaitMs: 1 })).not.toBe(null)
 })
+
+test('without a maximum per owner, a free slot goes to the owner with the fewest, and never to an aborted caller', async () => {
+  const slots = new FairSlots<string>(2, null)
+  const order: string[] = []
+  const releases = [await slots.acquire('a'), await slots.acquire('a')]
+  const call = (owner: string, name: string, signal?: AbortSignal) =>
+    slots.acquire(owner, {}, signal).then((release) => (order.push(name), releases.push(release)))
+  const cancel = new AbortController()
+  const calls = [call('a', 'a3'), call('a', 'a4'), call('c', 'c1', cancel.signal).catch(() => order.push('aborted'))]
+  calls.push(call('b', 'b1'), call('b', 'b2'))
+  cancel.abort(new Error('cancelled'))
+  await calls[2]
+  expect(slots.isFull).toBe(true)
+  for (let i = 0; i < 6; i++) {
+    releases.shift()?.()
+    await new Promise((done) => setImmediate(done))
+  }
+  await Promise.all(calls)
+  expect(order).toEqual(['aborted', 'b1', 'a3', 'b2', 'a4'])
+  expect(slots.isFull).toBe(false)
+})
