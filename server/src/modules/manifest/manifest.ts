@@ -1,5 +1,4 @@
-import { Manifest } from '@subsquid/manifest'
-import { load } from 'js-yaml'
+import { Manifest, ManifestParsingError } from '@subsquid/manifest'
 import { isProcessor } from '../containers.ts'
 
 /** The maximum length of a message: the parser's messages contain the values of the manifest, and list every allowed value. */
@@ -20,42 +19,43 @@ const maxNodes = 5_000
 const maxListItems = 500
 
 /**
+ * The parser, with a check of the values that it has read from the YAML text before it copies and compares them. `parse` calls
+ * `this.validate`, so the check needs no other YAML reader, which might expand the same text to fewer values.
+ */
+class CheckedManifest extends Manifest {
+  static override validate(...args: Parameters<typeof Manifest.validate>) {
+    const message = sizeProblem(args[0])
+    if (message === null) return super.validate(...args)
+    return { error: Object.assign(new ManifestParsingError(), { message }) }
+  }
+}
+
+/**
  * Reads `squid.yaml` as leniently as the public client does: unknown keys are allowed.
  * @throws InvalidManifest
  */
 export function parseManifest(raw: string): Manifest {
   if (Buffer.byteLength(raw) > maxBytes) throw new InvalidManifest(`It is larger than ${maxBytes / 1000} kB.`)
-  rejectLargeValues(raw)
-  const { value, error } = Manifest.parse(raw, { validation: { allowUnknown: true } })
+  const { value, error } = CheckedManifest.parse(raw, { validation: { allowUnknown: true } })
   if (error) throw new InvalidManifest(error.message)
   rejectReservedNames(value)
   return value
 }
 
-/** Rejects long lists, and manifests whose YAML aliases expand a few lines to billions of values, all of which the parser would copy. */
-function rejectLargeValues(raw: string): void {
-  let nodes: number
-  try {
-    nodes = countNodes(load(raw), new Map())
-  } catch (error) {
-    if (error instanceof InvalidManifest) throw error
-    // The text is not YAML: the parser of manifests has a better message for this error.
-    return
-  }
-  if (nodes > maxNodes)
-    throw new InvalidManifest(`It has more than ${maxNodes} values, including those to which its aliases expand.`)
+/** Describes a long list, or YAML aliases that expand a few lines to billions of values; null if there is none. */
+function sizeProblem(value: unknown): string | null {
+  const counts = new Map<object, number>()
+  const nodes = countNodes(value, counts)
+  const hasLongList = [...counts.keys()].some((object) => Array.isArray(object) && object.length > maxListItems)
+  if (hasLongList) return `It has a list with more than ${maxListItems} items.`
+  return nodes > maxNodes ? `It has more than ${maxNodes} values, including those to which its aliases expand.` : null
 }
 
-/**
- * Counts the values after all aliases are expanded; infinite for a value that contains itself.
- * @throws InvalidManifest for a long list
- */
+/** Counts the values after all aliases are expanded; infinite for a value that contains itself. */
 function countNodes(value: unknown, counts: Map<object, number>): number {
   if (typeof value !== 'object' || value === null) return 1
   const counted = counts.get(value)
   if (counted !== undefined) return counted
-  if (Array.isArray(value) && value.length > maxListItems)
-    throw new InvalidManifest(`It has a list with more than ${maxListItems} items.`)
   counts.set(value, Infinity)
   let nodes = 1
   for (const child of Object.values(value)) nodes += countNodes(child, counts)
