@@ -2,7 +2,8 @@ import type { Client, Contract } from '@shoal/contract'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openClient, type PublicClient } from '../../scripts/public-client.ts'
-import { newUser, openBrowser } from '../support/browser.ts'
+import { connectToBrowser } from '../support/console-shoal.ts'
+import { newUser } from '../support/browser.ts'
 import { startTestCloud, type TestCloud } from '../support/test-cloud.ts'
 import { waitForText } from '../support/page.ts'
 import { totalTransfers } from '../support/squid.ts'
@@ -22,7 +23,7 @@ beforeAll(async () => {
   ;[cloud, sqd, browser] = await Promise.all([
     startTestCloud({ prebuilt: 'dependencies' }),
     openClient(),
-    openBrowser(),
+    connectToBrowser(),
   ])
   const { shoal, org, token } = cloud
   const body = { email: `admin@${org}.dev`, password: 'correct-horse' }

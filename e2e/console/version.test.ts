@@ -1,8 +1,8 @@
 import type { Deployment } from '@shoal/contract'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, saveScreenshot, openBrowser, axeFlaws, switchTheme } from '../support/browser.ts'
-import { consoleShoal } from '../support/console-shoal.ts'
+import { accessibilityFlaws, saveScreenshot, axeFlaws, switchTheme } from '../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../support/console-shoal.ts'
 import { waitForDeployment } from '../support/deploy.ts'
 import { holdBuild } from '../support/hold-build.ts'
 import { clipboard, clickButton, waitForText } from '../support/page.ts'
@@ -53,7 +53,7 @@ async function deployTwice(): Promise<Deployment[]> {
 }
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
   const people = ['mira@version.dev', 'guest@version.dev'].map((email) => signInAs(browser, shoal, email))
   const [person, other] = (await Promise.all(people)) as [typeof guest, typeof guest]
   guest = other

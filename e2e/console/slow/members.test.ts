@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { pageErrors, accessibilityFlaws, newUser, openBrowser, axeFlaws } from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { pageErrors, accessibilityFlaws, newUser, axeFlaws } from '../../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { clickExactButton as clickButton, waitForExactText } from '../../support/page.ts'
 import { newestLink, signInAs, signInInBrowser } from '../../support/people.ts'
 
@@ -9,7 +9,7 @@ const shoal = consoleShoal()
 let browser: Browser
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
 })
 
 afterAll(async () => {

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pageErrors, accessibilityFlaws, openBrowser } from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { pageErrors, accessibilityFlaws } from '../../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { clickButton, waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated, type Deployer, type SimulatedSquid } from '../../support/simulated-squid.ts'
@@ -26,7 +26,7 @@ const buildFailure = { kind: 'SOURCE_FILES_BUILD_FAILED', message: 'The build fa
 const longAgo = 'from=2001-01-01T00:00:00.000Z&to=2001-01-02T00:00:00.000Z'
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
   const person = await signInAs(browser, shoal, 'mira@metrics.dev')
   page = person.page
   await page.setViewportSize({ width: 1440, height: 1000 })

@@ -1,8 +1,8 @@
 import type { MonitoringSeries, MonitoringQuery } from '@shoal/contract'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, openBrowser, axeFlaws } from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { accessibilityFlaws, axeFlaws } from '../../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated, type Deployer } from '../../support/simulated-squid.ts'
 import { until } from '../../support/until.ts'
@@ -23,7 +23,7 @@ const sync = { fromBlock: 1000, headBlock: 1e9, headBlocksPerSecond: 1, blocksPe
 const busy = { cpuCores: 0.4, memoryBytes: 384 * MIB }
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
   const person = await signInAs(browser, shoal, 'mira@monitoring.dev')
   page = person.page
   deployer = { shoal, org: code, token: person.token, api: person.api }

@@ -1,7 +1,8 @@
 import type { Browser, Page } from 'playwright-core'
 import type { Client } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, openBrowser } from '../../support/browser.ts'
+import { connectToBrowser } from '../../support/console-shoal.ts'
+import { accessibilityFlaws } from '../../support/browser.ts'
 import { clickButton, waitForExactText, waitForText } from '../../support/page.ts'
 import { password, signInAs } from '../../support/people.ts'
 import { connectTo } from '../../support/postgres.ts'
@@ -20,7 +21,7 @@ let memberPage: Page
 let member: Awaited<ReturnType<typeof signInAs>>
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
   shoal = await startShoal({ SHOAL_RUNTIME: 'sim' })
   database = await connectTo(shoal.dataDir, 'shoal')
   member = await signInAs(browser, shoal, memberEmail)

@@ -1,7 +1,7 @@
 import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, saveScreenshot, openBrowser, axeFlaws } from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { accessibilityFlaws, saveScreenshot, axeFlaws } from '../../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { clipboard, waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated } from '../../support/simulated-squid.ts'
@@ -16,7 +16,7 @@ let developer: Person
 let viewer: Person
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
   admin = await signInAs(browser, shoal, 'admin@rpc.dev')
   await admin.api.orgs.create({ body: { code, name: 'Harbour Analytics', email: 'admin@rpc.dev' } })
   await shoal.cli('org', 'set-status', '--code', code, '--status', 'ACTIVE')

@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, saveScreenshot, openBrowser, axeFlaws } from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { accessibilityFlaws, saveScreenshot, axeFlaws } from '../../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { holdBuild } from '../../support/hold-build.ts'
 import { clipboard, waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
@@ -29,7 +29,7 @@ const squids: SimulatedSquid[] = [
 ]
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
   const person = await signInAs(browser, shoal, 'mira@squids.dev')
   page = person.page
   deployer = { shoal, org: code, token: person.token, api: person.api }
