@@ -1,8 +1,8 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readFileSync } from 'node:fs'
-import { accessibilityFlaws, openBrowser, axeFlaws } from '../support/browser.ts'
-import { consoleShoal } from '../support/console-shoal.ts'
+import { text } from 'node:stream/consumers'
+import { accessibilityFlaws, axeFlaws } from '../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../support/console-shoal.ts'
 import { clipboard, waitForText, waitForExactText } from '../support/page.ts'
 import { signInAs } from '../support/people.ts'
 import { deploySimulated, type Deployer, type SimulatedSquid } from '../support/simulated-squid.ts'
@@ -44,7 +44,7 @@ const silent: SimulatedSquid = {
 }
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
   const person = await signInAs(browser, shoal, 'mira@logs.dev')
   page = person.page
   deployer = { shoal, org: code, token: person.token, api: person.api }
@@ -204,7 +204,7 @@ test('the download contains the lines that match the filters', async () => {
   await row('needle').waitFor()
   const [file] = await Promise.all([page.waitForEvent('download'), button('Download').click()])
   expect(file.suggestedFilename()).toBe('logging@v1.log')
-  expect(readFileSync(await file.path(), 'utf8')).toMatch(/^\S+Z DEBUG base a needle in the hay\n$/)
+  expect(await text(await file.createReadStream())).toMatch(/^\S+Z DEBUG base a needle in the hay\n$/)
 })
 
 test('after an interruption, the stream resumes without losing a line', async () => {

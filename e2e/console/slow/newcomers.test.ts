@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { newUser, openBrowser } from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { newUser } from '../../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { waitForText } from '../../support/page.ts'
 import { newestLink, password, signInAs } from '../../support/people.ts'
 import { deploySimulated } from '../../support/simulated-squid.ts'
@@ -13,7 +13,7 @@ let browser: Browser
 let boss: Awaited<ReturnType<typeof signInAs>>
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
   boss = await signInAs(browser, shoal, email)
   await boss.api.orgs.create({ body: { code, name: 'Newcomer Labs', email } })
 })

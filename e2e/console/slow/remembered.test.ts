@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, openBrowser, axeFlaws } from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { accessibilityFlaws, axeFlaws } from '../../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated } from '../../support/simulated-squid.ts'
 
@@ -12,7 +12,7 @@ let page: Page
 const code = 'remembered'
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
   const person = await signInAs(browser, shoal, 'pia@remembered.dev')
   page = person.page
   const deployer = { shoal, org: code, token: person.token, api: person.api }

@@ -1,7 +1,7 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { accessibilityFlaws, openBrowser, saveScreenshot } from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { accessibilityFlaws, saveScreenshot } from '../../support/browser.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { holdBuild } from '../../support/hold-build.ts'
 import { waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
@@ -15,7 +15,7 @@ let page: Page
 let deployer: Deployer
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
   const person = await signInAs(browser, shoal, email)
   page = person.page
   await person.api.orgs.create({ body: { code, name: 'Phone Labs', email } })

@@ -1,7 +1,6 @@
 import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openBrowser } from '../../support/browser.ts'
-import { consoleShoal } from '../../support/console-shoal.ts'
+import { connectToBrowser, consoleShoal } from '../../support/console-shoal.ts'
 import { waitForText } from '../../support/page.ts'
 import { signInAs } from '../../support/people.ts'
 import { deploySimulated } from '../../support/simulated-squid.ts'
@@ -13,7 +12,7 @@ let browser: Browser
 let page: Page
 
 beforeAll(async () => {
-  browser = await openBrowser()
+  browser = await connectToBrowser()
   const person = await signInAs(browser, shoal, email)
   page = person.page
   await person.api.orgs.create({ body: { code, name: 'Refetch Labs', email } })
