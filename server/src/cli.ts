@@ -6,16 +6,19 @@ import { createProgressReporter } from './backup/progress.ts'
 import { restore } from './backup/restore.ts'
 import { trustAuthorities } from './config/ca-file.ts'
 import type { Config } from './config/config.ts'
-import { addOrg, revokeCertificate, setOrgDiscount, setOrgBillingStatus, type CliOptions } from './cli/commands.ts'
-import { accountCommands } from './cli/account-commands.ts'
+import {
+  accountCommands,
+  addOrg,
+  revokeCertificate,
+  setOrgDiscount,
+  setOrgBillingStatus,
+  type CliOptions,
+} from './cli/commands.ts'
 import { usage, type Command, type Result } from './cli/command.ts'
 import { postgresCommands, postgresOptions } from './cli/postgres.ts'
-import { formatResult } from './cli/format.ts'
 import { listOrgs, listSquids, status } from './cli/lists.ts'
-import { moveDatabases } from './cli/move.ts'
-import { moveRuntimeCommand } from './cli/move-runtime.ts'
+import { moveDatabases, moveRuntimeCommand } from './cli/move.ts'
 import { readPassword } from './cli/read-password.ts'
-import { stopSignal } from './cli/stop-signal.ts'
 import { moveLogsBack } from './modules/logs/index.ts'
 import { releaseHost } from './installation/host-claim.ts'
 import { revocationReasons } from './modules/certificates/index.ts'
@@ -209,6 +212,26 @@ async function runWithApp(run: (app: App, values: CliOptions) => Result, values:
   } finally {
     await opened.close('as-found')
   }
+}
+
+/** Formats the result of a command for a terminal, one line per field. */
+const formatResult = (result: Record<string, unknown>): string =>
+  Object.entries(result)
+    .map(([key, value]) => `${key.padEnd(14)} ${formatValue(value)}\n`)
+    .join('')
+
+function formatValue(value: unknown): string {
+  if (Array.isArray(value) && value.length > 0)
+    return value.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join(`\n${' '.repeat(15)}`)
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** Aborts on SIGINT and SIGTERM, so that commands can clean up. npm forwards the Ctrl-C of a terminal, so a signal may arrive twice. */
+function stopSignal(): AbortSignal {
+  const stopController = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.on(signal, () => stopController.abort(new Error('Interrupted: nothing was changed.')))
+  return stopController.signal
 }
 
 try {

@@ -1,9 +1,8 @@
-import { rmSync } from 'node:fs'
+import { rmSync, lstatSync, readdirSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import { BuildFailure } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
 import { cloneTree, changeOwner } from './clone-tree.ts'
-import { measureTree } from './measure-tree.ts'
 import { sealTree } from './seal-tree.ts'
 import { unpackDependencies } from './unpack-dependencies.ts'
 import type { TreeResult, TreeTask } from './tree-tasks.ts'
@@ -43,4 +42,24 @@ function perform(task: TreeTask): number {
     rmSync(task.path, { recursive: true, force: true, maxRetries: 5 })
   }
   return 0
+}
+
+/**
+ * Returns the bytes that a folder uses on the disk: the blocks of its files and folders, and of each file with several links once.
+ * A file without blocks counts as its size, since some file systems store small files elsewhere.
+ */
+function measureTree(root: string): number {
+  const counted = new Set<string>()
+  const measure = (path: string): number => {
+    const stats = lstatSync(path)
+    const bytes = Math.max(stats.blocks * 512, stats.size)
+    if (stats.isDirectory())
+      return readdirSync(path).reduce((total, name) => total + measure(`${path}/${name}`), stats.blocks * 512)
+    if (stats.nlink === 1) return bytes
+    const inode = `${stats.dev}:${stats.ino}`
+    if (counted.has(inode)) return 0
+    counted.add(inode)
+    return bytes
+  }
+  return measure(root)
 }

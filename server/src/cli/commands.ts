@@ -6,6 +6,7 @@ import { revocationReasons, revokeCertificateOf } from '../modules/certificates/
 import { setDiscount, setStatus as setOrgStatus } from '../modules/billing/index.ts'
 import { createOrg, findOrgByCode, listOrgsOf } from '../modules/orgs/index.ts'
 import { createApiToken, createUser } from '../modules/user/index.ts'
+import type { Command } from './command.ts'
 
 export type CliOptions = Record<'email' | 'name' | 'code' | 'status' | 'percent', string> & {
   /** Not an argument: what --password-stdin read. */
@@ -133,4 +134,35 @@ export async function revokeCertificate(app: App, { name, reason = 'keyCompromis
     })
     return { name: name.toLowerCase(), reason: known }
   })
+}
+
+/** The commands about users and their API tokens. */
+export const accountCommands: Record<string, Command> = {
+  'user add': {
+    run: addUser,
+    options: ['email', 'name'],
+    flags: ['password-stdin'],
+    summary:
+      'create a user with a confirmed email and a playground; prints a generated password, which the user must change within a week, unless --password-stdin reads one from standard input, or prompts for it at a terminal',
+  },
+  'user reset-password': {
+    run: resetUserPassword,
+    options: ['email'],
+    positional: 'email',
+    summary:
+      'give a user a generated password, which the user must change within a week; ends the sessions and API tokens of the account',
+  },
+  'user set-operator': {
+    run: setUserOperator,
+    options: ['email'],
+    positional: 'email',
+    flags: ['off'],
+    summary: "open the operator's console (/admin) to a user; --off closes it immediately",
+  },
+  'token add': {
+    run: addToken,
+    options: ['email', 'name'],
+    optional: ['scope', 'code'],
+    summary: `create an API token for a user and print it; --scope: ${tokenScopes.join(', ')} (default: deploy); --code: only for this organization`,
+  },
 }

@@ -1,9 +1,6 @@
 import { z } from 'zod'
-import { authoritiesDoc } from './authorities-doc.ts'
-import { doctorTable } from './doctor-doc.ts'
-import { readinessTable } from './readiness-doc.ts'
 import { settings } from './settings.ts'
-import { squidServersDoc } from './squid-servers-doc.ts'
+import { authoritiesDoc, doctorTable, readinessTable, squidServersDoc } from './operate-sections.ts'
 
 /** Generates the content of `docs/operate.md` from the settings. A repository test compares the two. */
 export function operateDoc(): string {

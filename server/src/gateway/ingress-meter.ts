@@ -1,7 +1,9 @@
+import { Histogram } from 'prom-client'
 import type { App } from '../app.ts'
 import { addIngressMinutes, bucketCount, bucketOf, type IngressMinute } from '../modules/metrics/index.ts'
 import { CounterBuffer } from './counter-buffer.ts'
-import { requestSeconds, statusClass } from './request-metrics.ts'
+import { oncePerProcess } from '../collections/once-per.ts'
+import { metricsRegistry } from '../health/metrics-registry.ts'
 
 const minuteMs = 60_000
 
@@ -74,3 +76,18 @@ export class IngressMeter {
     return this.#buffer.close()
   }
 }
+
+/** Returns the metric of the requests to squids through this process, in seconds by class of status (`2xx`). It does not name tenants. */
+const requestSeconds = oncePerProcess(
+  (app: Pick<App, 'config'>) =>
+    new Histogram({
+      name: 'shoal_squid_request_seconds',
+      help: 'Time from a request to a squid until the end of its response at the gateway.',
+      labelNames: ['status'],
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers: [metricsRegistry(app)],
+    }),
+)
+
+/** The class of a status, as in `2xx`. */
+const statusClass = (status: number): string => `${Math.floor(status / 100)}xx`

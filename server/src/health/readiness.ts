@@ -7,7 +7,7 @@ import { canQuery } from '../db/probe.ts'
 import type { CertificateFact } from '../modules/certificates/index.ts'
 import { freeShare, minFreeShare, readDisk, reserveBytes, type Disk } from './disk.ts'
 
-/** The names of checks. `config/readiness-doc.ts` describes each. */
+/** The names of checks. `config/operate-sections.ts` describes each. */
 export type CheckName = 'database' | 'worker' | 'gateway' | 'squids' | 'disk' | 'server'
 
 export type Readiness = {

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseEnv } from 'node:util'
 import type { ProgressReporter } from '../backup/progress.ts'
 import { systemClock } from '../clock.ts'
 import { trustAuthorities } from '../config/ca-file.ts'
-import type { Config } from '../config/config.ts'
+import { type Config, loadConfig } from '../config/config.ts'
 import { migrate } from '../db/migrate.ts'
 import { lockInstallation } from '../installation/installation-lock.ts'
 import { requireNotMoved } from '../installation/move-mark.ts'
@@ -13,7 +16,7 @@ import { appOf, makePlan, type MovePlan, type MovingApp } from './plan.ts'
 import { checkTarget, readState, requireUnused } from './preconditions.ts'
 import { stopPrograms } from './programs.ts'
 import { openSide, targetName, type Side } from './side.ts'
-import { readTargetConfig } from './target-config.ts'
+import { errorCodeOf } from '../config/invalid-setting.ts'
 
 type MoveOptions = {
   to: string
@@ -202,4 +205,19 @@ function describe(summary: Summary): string[] {
     `Control plane ${megabytes(summary.controlPlaneBytes)}; ${summary.databases} databases of squids with ${megabytes(summary.databaseBytes)} to copy${stay}; ${summary.imagesToPush} images to push`,
     `${summary.runningVersions} versions run; they will be down for about ${summary.estimatedSeconds} s, until you start the server`,
   ]
+}
+
+/**
+ * Reads the settings of the target from a file with a line `NAME=value` for each, such as `shoal.env`. Settings that the file does not have are
+ * unset, except SHOAL_DATA_DIR, which then is that of the source.
+ * @throws Error if the file cannot be read; InvalidSettingError
+ */
+function readTargetConfig(source: Config, file: string): Config {
+  let text: string
+  try {
+    text = readFileSync(resolve(file), 'utf8')
+  } catch (error) {
+    throw new Error(`The settings of the target cannot be read from ${file} (${errorCodeOf(error)}).`, { cause: error })
+  }
+  return loadConfig({ SHOAL_DATA_DIR: source.dataDir, ...source.environment, ...parseEnv(text) })
 }

@@ -3,13 +3,15 @@ import {
   createServer as createHttp2Server,
   type ServerHttp2Session,
   type ServerHttp2Stream,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import { createServer as createTlsServer, type SecureContext, type TLSSocket } from 'node:tls'
 import { callbackify } from 'node:util'
 import { getExtensionData, readTlsClientHello } from 'read-tls-client-hello'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ConnectionLayer, RequestHandlers } from '../ports/listener.ts'
-import { likeHttp1 } from './like-http1.ts'
 
 /** Finds certificates by the name that a client requests. */
 export type CertificateSource = {
@@ -140,3 +142,27 @@ export function createTlsLayer({ bodyMs = maxBodyMs } = {}): TlsLayer {
 /** Whether the client has sent the whole request, even if the handler has not read it. */
 const isReceived = ({ destroyed, state }: ServerHttp2Stream): boolean =>
   destroyed || state.state === constants.NGHTTP2_STREAM_STATE_HALF_CLOSED_REMOTE
+
+/**
+ * Gives a request over HTTP/2 the headers that it would have over HTTP/1.1: `host`, and `transfer-encoding` for a body of unknown
+ * length, and its response the property `destroyed`, which Node's HTTP/2 compatibility API lacks. The casts are safe, because the other
+ * methods are those of HTTP/1.1.
+ */
+function likeHttp1(req: Http2ServerRequest, res: Http2ServerResponse): [IncomingMessage, ServerResponse] {
+  const { headers, rawHeaders } = req
+  const host = req.authority || headers.host
+  const http1RawHeaders: string[] = []
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? ''
+    if (!name.startsWith(':') && name !== 'host') http1RawHeaders.push(name, rawHeaders[i + 1] ?? '')
+  }
+  if (host !== undefined) {
+    headers.host = host
+    http1RawHeaders.push('host', host)
+  }
+  if (headers['content-length'] === undefined && !req.stream.endAfterHeaders) headers['transfer-encoding'] = 'chunked'
+  rawHeaders.splice(0, rawHeaders.length, ...http1RawHeaders)
+  const { stream } = res
+  Object.defineProperty(res, 'destroyed', { get: () => stream.destroyed })
+  return [req as unknown as IncomingMessage, res as unknown as ServerResponse]
+}

@@ -185,7 +185,7 @@ const calledInSomeRuns = [
   'modules/metrics/ingress/add-ingress-store.ts#ensureDays',
   'modules/metrics/ingress/add-ingress-store.ts#isMissingPartition',
   'modules/observing/observe-store.ts#putSources',
-  'modules/versions/notices-store.ts#addNotice',
+  'modules/versions/store.ts#addNotice',
 ]
 
 const withRoot = (names: string[]): ReadonlySet<string> => new Set(names.map((name) => `server/src/${name}`))

@@ -1,11 +1,12 @@
 import { jwtVerify, SignJWT } from 'jose'
 import { randomUUID } from 'node:crypto'
+import type { Session } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { days } from '../../clock.ts'
 import type { Db } from '../../db/database.ts'
 import type { Request } from '../call.ts'
 import { signingKey } from './signing-keys.ts'
-import { addSession } from './store.ts'
+import { addSession, selectSessions } from './store.ts'
 
 const lifetimeMs = days(30)
 
@@ -54,4 +55,17 @@ export async function readSessionToken(app: App, token: string): Promise<string 
     if (error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_J')) return null
     throw error
   }
+}
+
+/** Returns the unexpired sessions of a user, most recently seen first. @param currentId the session of the request */
+export async function listSessions(app: App, userId: number, currentId: string | null): Promise<Session[]> {
+  const rows = await selectSessions(app.db, userId, app.clock.now())
+  return rows.map((row) => ({
+    id: row.id,
+    createdAt: row.createdAt.toISOString(),
+    lastSeenAt: row.lastSeenAt.toISOString(),
+    userAgent: row.userAgent,
+    ip: row.ip,
+    isCurrent: row.id === currentId,
+  }))
 }

@@ -1,12 +1,13 @@
-export { certificateStates, addName, type CertificateState } from './names.ts'
-export { startCertificates } from './maintain.ts'
 export {
-  findChallengeCertificate,
+  addName,
+  certificateStates,
   findCertificate,
+  findChallengeCertificate,
   findKeyAuthorization,
   ownCertificates,
   type CertificateFact,
+  type CertificateState,
 } from './find.ts'
-export { certificatesChannel } from './store.ts'
-export { sealedCertificateColumns } from './sealed-columns.ts'
+export { sealedCertificateColumns, startCertificates } from './maintain.ts'
 export { certificateJobs, removeName, revocationQueue, revocationReasons, revokeCertificateOf } from './revoke.ts'
+export { certificatesChannel } from './store.ts'

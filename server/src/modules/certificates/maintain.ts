@@ -4,7 +4,7 @@ import { runAsLeader, type LeaderHandle } from '../../db/leases.ts'
 import type { App } from '../../app.ts'
 import { measured } from '../../health/loops.ts'
 import { hours, minutes } from '../../clock.ts'
-import type { AuthorityApp } from './authority.ts'
+import { type AuthorityApp, accountContext } from './authority.ts'
 import { orderCertificate, type ChallengeType } from './order.ts'
 import { readRenewalInformation } from './renewal-information.ts'
 import { queueRevocation } from './revoke.ts'
@@ -120,3 +120,19 @@ const renewalTime = (notBefore: Date, notAfter: Date): Date =>
  * failed orders per hour.
  */
 export const retryDelayMs = (failures: number): number => Math.min(minutes(2) * 2 ** (failures - 1), maxDelayMs)
+
+/** The columns of this module with sealed values, for the rotation of the key of the installation. */
+export const sealedCertificateColumns = [
+  {
+    table: 'acme_accounts',
+    key: ['directory_url'],
+    column: 'sealed_key',
+    contextOf: ([directoryUrl = '']: string[]) => accountContext(directoryUrl),
+  },
+  {
+    table: 'certificates',
+    key: ['name'],
+    column: 'sealed_key',
+    contextOf: ([name = '']: string[]) => certificateKeyContext(name),
+  },
+]

@@ -7,13 +7,12 @@ import { runAsLeader, type LeaderHandle, type Locks } from '../../db/leases.ts'
 import { dropOrphanedDatabases, reconcileDatabases } from '../databases/index.ts'
 import { parseWorkloadId, workloadIdOf } from '../manifest/index.ts'
 import { containerNames } from '../containers.ts'
-import { countSquids, deleteSquid, listDesired, selectSquid } from '../versions/index.ts'
+import { countSquids, deleteSquid, listDesired, selectSquid, openWorkload } from '../versions/index.ts'
 import { forEachInSlices } from '../../collections/slices.ts'
 import { enqueue } from './enqueue.ts'
 import type { RuntimeSnapshot } from './runtime-snapshot.ts'
 import type { Worker } from './run-deployment.ts'
 import { versionsOnLostHosts } from './processor-logins.ts'
-import { recallWorkloads } from './recall-workloads.ts'
 import { reconcileVersion } from './reconcile-version.ts'
 import { deleteOrg, lockOrg } from '../orgs/index.ts'
 import {
@@ -24,7 +23,9 @@ import {
   listVersionsOfDeletedOrgs,
   selectUnfinished,
   squidsInProgress,
+  selectSealedWorkloads,
 } from './store.ts'
+import { inBatches } from '../../db/batches.ts'
 
 /** Databases and rows that deletions left are removed once in this many rounds. */
 const cleanUpEveryRounds = 20
@@ -172,4 +173,27 @@ function warnOfOpenDatabases(app: WorkerApp, open: string[]): void {
       { databases: open },
       'The Postgres roles of squids can connect to these databases. Revoke CONNECT from PUBLIC, or give squids their own Postgres (SHOAL_SQUIDS_DATABASE_URL).',
     )
+}
+
+/** Workloads are a few kilobytes each. */
+const batchSize = 200
+
+/**
+ * Reports the desired state of each version to the runtime: earlier workers applied it, and since then, the host's own state may have been
+ * restored from a backup.
+ */
+async function recallWorkloads({ db, sealer, runtime, log }: WorkerApp, signal: AbortSignal): Promise<void> {
+  if (!runtime.recall) return
+  const ids = (await listDesired(db)).flatMap(({ id, hasWorkload }) => (hasWorkload ? [id] : []))
+  for (const batch of inBatches(ids, batchSize)) {
+    if (signal.aborted) return
+    await forEachInSlices(await selectSealedWorkloads(db, batch), ({ squidId, sealedWorkload }) => {
+      try {
+        runtime.recall?.(openWorkload(sealer, squidId, sealedWorkload))
+      } catch (error) {
+        // A version whose key is missing must not prevent the others from being reconciled.
+        log.warn({ err: error, squidId }, 'the workload of a version could not be read')
+      }
+    })
+  }
 }

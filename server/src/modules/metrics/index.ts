@@ -3,5 +3,5 @@ export { addIngressMinutes, type IngressMinute } from './ingress/add-ingress-sto
 export { bucketCount, bucketOf } from './ingress/histogram.ts'
 export { monitoringHandlers } from './monitoring/handlers.ts'
 export { latencyPercentiles, latestSamples } from './observed.ts'
-export { newestSampleAt } from './observed-store.ts'
+export { newestSampleAt } from './sampling/sample-store.ts'
 export { startSampling } from './sampling/sampler.ts'

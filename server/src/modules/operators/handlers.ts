@@ -2,8 +2,7 @@ import type { Contract } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { minutes } from '../../clock.ts'
 import { operatorAuth } from '../auth/index.ts'
-import type { Handlers } from '../call.ts'
-import { changeLimits } from './change-limits.ts'
+import type { Handlers, AuditEntry } from '../call.ts'
 import { hibernateSquid } from './hibernate-squid.ts'
 import { createOrgList } from './org-list.ts'
 import { cacheFor } from '../../collections/cache-for.ts'
@@ -17,6 +16,8 @@ import { disableUser, enableUser, listUsers, resendConfirmation } from './users.
 import { createSquidList } from './squid-list.ts'
 import { resumeOrg, suspendOrg } from './suspension.ts'
 import { readUsage } from './usage-store.ts'
+import { changeOrg } from '../orgs/index.ts'
+import { lockOrgByCode } from './find-org.ts'
 
 export function operatorsHandlers(app: App): Handlers<Contract['operators']> {
   // Both lists need the usage of all versions, which is computed at most every 30 seconds, because it reads many rows.
@@ -105,4 +106,14 @@ export function operatorsHandlers(app: App): Handlers<Contract['operators']> {
       return { reference: params.reference }
     },
   }
+}
+
+/**
+ * Changes how many squids an organization may have. Existing squids above the new limit are kept. Returns the entry for the audit log.
+ * @throws Refusal 404 for an unknown code
+ */
+async function changeLimits(app: App, code: string, squids: number): Promise<AuditEntry> {
+  const org = await lockOrgByCode(app, code)
+  await changeOrg(app.db, org.id, { squidsLimit: squids })
+  return { orgIds: [org.id], subject: org.code, before: { squids: org.squidsLimit }, after: { squids } }
 }

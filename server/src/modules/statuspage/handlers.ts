@@ -1,8 +1,8 @@
-import type { Contract } from '@shoal/contract'
+import { type Contract, statusPageLimits, type StatusIncident } from '@shoal/contract'
 import type { App } from '../../app.ts'
-import { notFound } from '../../errors.ts'
+import { notFound, refuse } from '../../errors.ts'
 import type { Handlers, Request } from '../call.ts'
-import { parseId } from '../parse-id.ts'
+import { parseId, isUuid } from '../parse-id.ts'
 import {
   changeIncident,
   changeUpdateText,
@@ -10,10 +10,13 @@ import {
   insertUpdate,
   listIncidents,
   removeIncident,
+  countIncidents,
+  lockIncident,
+  type IncidentWithUpdates,
 } from './incident-store.ts'
-import { getIncident, presentIncident, checkIncidentLimit, checkUpdateLimit } from './incidents.ts'
 import { publicPagesOf } from './public/public-pages.ts'
 import { readSettings, saveSettings } from './settings.ts'
+import type { Db } from '../../db/database.ts'
 
 export function statusPageHandlers(app: App): Handlers<Contract['statusPage']> {
   const { db } = app
@@ -80,4 +83,34 @@ export function statusPageHandlers(app: App): Handlers<Contract['statusPage']> {
       return null
     },
   }
+}
+
+const presentIncident = (row: IncidentWithUpdates): StatusIncident => ({
+  id: row.id,
+  title: row.title,
+  impact: row.impact,
+  tags: row.tags,
+  isAutomatic: row.alertId !== null,
+  startedAt: row.startedAt.toISOString(),
+  resolvedAt: row.resolvedAt?.toISOString() ?? null,
+  updates: row.updates.map(({ id, at, state, text }) => ({ id, at: at.toISOString(), state, text })),
+})
+
+/** Returns an incident of the organization, locked until the transaction ends. @throws Refusal 404 */
+async function getIncident(db: Db, orgId: number, id: string): Promise<IncidentWithUpdates> {
+  const incident = isUuid(id) ? await lockIncident(db, orgId, id) : null
+  if (!incident) throw notFound('Incident')
+  return incident
+}
+
+/** @throws Refusal 405 if the organization already has the maximum number of incidents */
+async function checkIncidentLimit(db: Db, orgId: number): Promise<void> {
+  if ((await countIncidents(db, orgId)) >= statusPageLimits.incidents)
+    throw refuse('TOO_MANY', `An organization may have ${statusPageLimits.incidents} incidents. Remove old ones first.`)
+}
+
+/** @throws Refusal 405 if the incident already has the maximum number of updates */
+function checkUpdateLimit({ updates }: IncidentWithUpdates): void {
+  if (updates.length >= statusPageLimits.updatesPerIncident)
+    throw refuse('TOO_MANY', `An incident may have ${statusPageLimits.updatesPerIncident} updates.`)
 }

@@ -1,6 +1,6 @@
 export { findSquid, resolveReference } from './find.ts'
-export { addNotice } from './notices-store.ts'
 export {
+  addNotice,
   beginGeneration,
   countSquids,
   deleteSquid,
@@ -9,15 +9,17 @@ export {
   listDesired,
   listOrgsWithSquids,
   openWorkload,
+  removeTag,
   sealWorkload,
   selectSquid,
   selectSquidBySlot,
   setLastDeploy,
+  setTag,
   type SquidRow,
   squidsChannel,
   switchSquid,
+  tagsOf,
   updateSquid,
   workloadContext,
 } from './store.ts'
 export { squids } from './tables.ts'
-export { removeTag, setTag, tagsOf } from './tags-store.ts'

@@ -1,9 +1,9 @@
 import type { Workload } from '@shoal/runtime'
-import { and, count, eq, inArray, sql } from '../../db/sql.ts'
+import { and, count, eq, inArray, sql, asc } from '../../db/sql.ts'
 import type { Db } from '../../db/database.ts'
 import { notify } from '../../db/notifications.ts'
 import type { Sealer } from '../../sealing/sealer.ts'
-import { squids, squidTags, type LastDeploy } from './tables.ts'
+import { squids, squidTags, type LastDeploy, squidNotices } from './tables.ts'
 import { stopGraceMsOf } from '../containers.ts'
 
 export type SquidRow = typeof squids.$inferSelect
@@ -150,3 +150,40 @@ const withStopGrace = (workload: Workload): Workload => ({
   ...workload,
   containers: workload.containers.map((spec) => ({ ...spec, stopGraceMs: stopGraceMsOf(spec) })),
 })
+
+export type SquidNotice = Omit<typeof squidNotices.$inferInsert, 'id'>
+
+/** Adds a message to the log of a version, as a warning. @throws the database's foreign-key error if the version was deleted */
+export async function addNotice(db: Db, notice: SquidNotice): Promise<void> {
+  await db.insert(squidNotices).values(notice)
+}
+
+type TaggedSquid = Pick<SquidRow, 'id' | 'orgId' | 'name'>
+
+/** Assigns the tag to the version in one statement, which removes it from any other version of the squid. */
+export async function setTag(db: Db, squid: TaggedSquid, tag: string, at: Date): Promise<void> {
+  await db
+    .insert(squidTags)
+    .values({ orgId: squid.orgId, squidName: squid.name, tag, squidId: squid.id, setAt: at })
+    .onConflictDoUpdate({
+      target: [squidTags.orgId, squidTags.squidName, squidTags.tag],
+      set: { squidId: squid.id, setAt: at },
+    })
+  await notifySquidChanged(db, squid.id)
+}
+
+/** Removes the tag from the version. Does nothing if the version does not have the tag. */
+export async function removeTag(db: Db, squid: TaggedSquid, tag: string): Promise<void> {
+  await db.delete(squidTags).where(and(eq(squidTags.squidId, squid.id), eq(squidTags.tag, tag)))
+  await notifySquidChanged(db, squid.id)
+}
+
+/** Returns the tags of the version, sorted by name. */
+export async function tagsOf(db: Db, squidId: number): Promise<string[]> {
+  const rows = await db
+    .select({ tag: squidTags.tag })
+    .from(squidTags)
+    .where(eq(squidTags.squidId, squidId))
+    .orderBy(asc(squidTags.tag))
+  return rows.map((row) => row.tag)
+}

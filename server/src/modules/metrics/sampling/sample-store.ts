@@ -3,8 +3,9 @@
 import type { Profile } from '@shoal/contract'
 import type { ClientBase } from 'pg'
 import { inBatches } from '../../../db/batches.ts'
-import type { Database } from '../../../db/database.ts'
+import type { Database, Db } from '../../../db/database.ts'
 import type { Counters, Sample } from './sample.ts'
+import { samplerState } from '../tables.ts'
 
 /** The database of a version, with its size as last measured; `usedBytes` is null before the first measurement. */
 export type DatabaseRow = {
@@ -165,4 +166,10 @@ export async function readOwnBackend(cluster: Database): Promise<Backend & { sta
   const [own] = rows
   if (!own) throw new Error('Postgres does not list the current connection')
   return own
+}
+
+/** Returns the time of the newest sample; null before the first sample. */
+export async function newestSampleAt(db: Db): Promise<Date | null> {
+  const [row] = await db.select().from(samplerState)
+  return row?.sampledAt ?? null
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { minutes } from '../../../clock.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
 import { containerStates } from '../../observing/tables.ts'
-import { setTag } from '../../versions/tags-store.ts'
+import { setTag } from '../../versions/store.ts'
 import { makeVersion } from '../../versions/testing/make-version.ts'
 
 let t: TestApp

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { dayOf, days } from '../../../clock.ts'
 import { addUp, availabilityOf, dayStatusOf, downMinutesOf, noMeasurements, type Measurements } from './availability.ts'
-import { maxGapMs, splitDays } from './split-days.ts'
+import { maxGapMs, splitDays } from './round.ts'
 
 const dayParts = fc
   .record({
