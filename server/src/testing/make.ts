@@ -4,7 +4,7 @@ import type { App } from '../app.ts'
 import { operatorAuth } from '../modules/auth/index.ts'
 import { startSession } from '../modules/auth/sessions.ts'
 import { createOrg, setOrgStatus } from '../modules/orgs/index.ts'
-import { addMember } from '../modules/orgs/members.ts'
+import { addRole } from '../modules/orgs/role-store.ts'
 import { createApiToken, createUser } from '../modules/user/index.ts'
 
 /** A signed-in user. */
@@ -74,7 +74,8 @@ export function createFactories(app: App) {
   }
   const member = async ({ id: orgId }: Pick<TestOrg, 'id'>, type: RoleType, existing?: TestUser) => {
     const newMember = existing ?? (await user())
-    return { ...newMember, roleId: await addMember(app, { orgId, userId: newMember.id, type }) }
+    const { id: roleId } = await addRole(app.db, { orgId, userId: newMember.id, type, createdAt: app.clock.now() })
+    return { ...newMember, roleId }
   }
   /** Creates an API token, by default with all rights in all organizations, and returns its key. */
   const token = async (

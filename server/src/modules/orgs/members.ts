@@ -3,7 +3,7 @@ import type { App } from '../../app.ts'
 import type { Db } from '../../db/database.ts'
 import { notFound, refuse } from '../../errors.ts'
 import type { Actor, OrgScope } from '../call.ts'
-import { addRole, countAdmins, deleteRole, findRole, setRoleType, type RoleRow } from './role-store.ts'
+import { countAdmins, deleteRole, findRole, setRoleType, type RoleRow } from './role-store.ts'
 import { findMembership, lockOrg } from './store.ts'
 
 export const presentRole = ({ id, type, email, fullName, userId }: RoleRow): Role => ({
@@ -13,12 +13,6 @@ export const presentRole = ({ id, type, email, fullName, userId }: RoleRow): Rol
   fullName,
   status: userId === null ? 'invited' : 'accepted',
 })
-
-/** Adds a member without an invitation, for the operator and tests. Returns the id of the role. */
-export async function addMember(app: App, member: { orgId: number; userId: number; type: RoleType }): Promise<number> {
-  const role = await addRole(app.db, { ...member, createdAt: app.clock.now() })
-  return role.id
-}
 
 /**
  * Locks the organization until the transaction ends, and reads the caller's membership again, because the role may have changed while the

@@ -71,22 +71,18 @@ export const gapMs = 45_000
  * observed, so that sums over days are correct. `blockBefore` is the last known block of the processor, in this or an earlier generation.
  */
 export function sampleOf(reading: CounterReading, before: Counters | undefined, blockBefore: number | null): Sample {
-  const elapsedMs = before ? reading.atMs - before.atMs : 0
-  const observedSeconds = elapsedMs > 0 && elapsedMs <= gapMs ? elapsedMs / 1000 : 0
-  // The usage of an ended run since its last reading is lost; the next run is counted from its start.
-  const isNewRun = before?.run != null && reading.run !== before.run
-  const increaseInRun = (current: number | null, previous: number | null | undefined) =>
-    observedSeconds === 0 ? null : increase(current, isNewRun ? 0 : (previous ?? null))
-  const cpuSeconds = increaseInRun(reading.cpuSeconds, before?.cpuSeconds)
+  const observedSeconds = before ? secondsBetween(before.atMs, reading.atMs) : 0
+  const { cpuSeconds, throttledSeconds } = usageOfRun(reading, before, observedSeconds)
+  const overTime = (value: number | null) => (value === null || observedSeconds === 0 ? null : value * observedSeconds)
   const { squidId, container, memoryBytes, cpuLimitCores } = reading
   return {
     squidId,
     container,
     observedSeconds,
     cpuSeconds,
-    cpuLimitSeconds: cpuSeconds === null || cpuLimitCores === null ? null : cpuLimitCores * observedSeconds,
-    throttledSeconds: increaseInRun(reading.throttledSeconds, before?.throttledSeconds),
-    memoryByteSeconds: memoryBytes === null || observedSeconds === 0 ? null : memoryBytes * observedSeconds,
+    cpuLimitSeconds: cpuSeconds === null ? null : overTime(cpuLimitCores),
+    throttledSeconds,
+    memoryByteSeconds: overTime(memoryBytes),
     memoryPeakBytes: memoryBytes,
     memoryLimitBytes: reading.memoryLimitBytes,
     oomKills: newEvents(reading.oomKills, before?.oomKills) ?? 0,
@@ -95,8 +91,30 @@ export function sampleOf(reading: CounterReading, before: Counters | undefined, 
     diskTotalBytes: reading.diskTotalBytes,
     blocks: increase(reading.lastBlock, blockBefore) ?? (reading.lastBlock === null ? null : 0),
     progress: reading.progress,
-    rpcRequests: newEvents(reading.rpcRequests, before?.rpcRequests ?? undefined),
-    rpcFailures: newEvents(reading.rpcFailures, before?.rpcFailures ?? undefined),
+    rpcRequests: newEvents(reading.rpcRequests, before?.rpcRequests),
+    rpcFailures: newEvents(reading.rpcFailures, before?.rpcFailures),
+  }
+}
+
+/** Returns the observed time between two samples; 0 if the later one is not later, or after a longer gap. */
+const secondsBetween = (fromMs: number, toMs: number): number =>
+  toMs > fromMs && toMs - fromMs <= gapMs ? (toMs - fromMs) / 1000 : 0
+
+/**
+ * Returns the CPU usage since the last sample; null if it is unknown. The usage of an ended run since its last reading is lost; the next
+ * run is counted from its start.
+ */
+function usageOfRun(
+  reading: CounterReading,
+  before: Counters | undefined,
+  observedSeconds: number,
+): Pick<Sample, 'cpuSeconds' | 'throttledSeconds'> {
+  if (!before || observedSeconds === 0) return { cpuSeconds: null, throttledSeconds: null }
+  const isNewRun = before.run !== null && reading.run !== before.run
+  const start = isNewRun ? { cpuSeconds: 0, throttledSeconds: 0 } : before
+  return {
+    cpuSeconds: increase(reading.cpuSeconds, start.cpuSeconds),
+    throttledSeconds: increase(reading.throttledSeconds, start.throttledSeconds),
   }
 }
 
@@ -126,8 +144,8 @@ const increase = (current: number | null, previous: number | null): number | nul
   current === null || previous === null || current < previous ? null : current - previous
 
 /** Returns the increase of an event counter. A counter that is lower than before was reset, so all its events are new. */
-const newEvents = (current: number | null, previous: number | undefined): number | null =>
-  current === null ? null : previous === undefined || current < previous ? current : current - previous
+const newEvents = (current: number | null, previous: number | null | undefined): number | null =>
+  increase(current, previous ?? 0) ?? current
 
 /** The samples of all containers, each with the sum over its generations. */
 export type SamplesByContainer = Map<string, Sample>

@@ -4,7 +4,9 @@ import { hours, minutes } from '../../../clock.ts'
 import { dropDatabase, syncDatabase } from '../../databases/index.ts'
 import type { SquidPlan } from '../../manifest/index.ts'
 import { makeVersion, specOf, workloadOf } from '../../versions/testing/make-version.ts'
-import { latestSamples, newestSampleAt } from '../index.ts'
+import { newestSampleAt } from '../index.ts'
+import { selectNewest } from '../monitoring/current-store.ts'
+import { gapMs } from './sample.ts'
 import { sampleMs, startSampledApp, type SampledApp } from '../testing/sampled-app.ts'
 
 const mib = 2 ** 20
@@ -108,7 +110,7 @@ test('samples contain the progress of a processor', async () => {
   const blocks = await valuesOf('indexed_blocks', 'eth')
   // Blocks count from the first sample on, since nothing was observed before.
   expect(blocks?.reduce((sum: number, v) => sum + (v ?? 0), 0)).toBe(10_180 - 1500)
-  expect(await latestSamples(s.t.app.db, [squid.id], s.clock.now())).toMatchObject([
+  expect(await selectNewest(s.t.app.db, [squid.id], s.clock.now().getTime() - gapMs)).toMatchObject([
     { container: 'eth', lastBlock: 10_180, chainHeight: 10_180, syncRatio: 1, etaSeconds: 0 },
   ])
 })

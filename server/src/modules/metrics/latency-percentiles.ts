@@ -1,13 +1,6 @@
 import type { Db } from '../../db/database.ts'
 import { percentile } from './ingress/histogram.ts'
 import { selectHistograms } from './ingress/read-ingress-store.ts'
-import { selectNewest, type NewestSample } from './monitoring/current-store.ts'
-import { gapMs } from './sampling/sample.ts'
-
-/** Returns the newest sample of every container of these versions. Omits containers that were not observed in the last 45 s. */
-export function latestSamples(db: Db, squidIds: number[], now: Date): Promise<NewestSample[]> {
-  return selectNewest(db, squidIds, now.getTime() - gapMs)
-}
 
 /**
  * Returns a latency percentile (ms; `share` 0.95 is the 95th) and the number of successful requests since `sinceMs` for each version
