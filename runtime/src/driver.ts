@@ -6,6 +6,14 @@ import type { ContainerName, Workload, WorkloadId } from './workload.ts'
 
 export type * from './workload.ts'
 
+/** The drivers, with where each of them runs squids, for operators. The server's `squid-backend.ts` creates them. */
+export const drivers = {
+  process: 'as processes on this host',
+  sim: 'only simulated (demos, tests)',
+  kubernetes: 'as pods of a cluster (see `docs/kubernetes.md`)',
+} as const
+export type DriverName = keyof typeof drivers
+
 export type ContainerState =
   /** Accepted; its program is not running yet. */
   | 'starting'

@@ -9,11 +9,13 @@ export {
   type UnpackLimits,
   type UnpackRequest,
 } from './builder.ts'
+export { drivers } from './driver.ts'
 export type {
   ContainerName,
   ContainerSpec,
   ContainerState,
   Directory,
+  DriverName,
   RunOutcome,
   Endpoint,
   LastRun,

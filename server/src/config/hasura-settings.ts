@@ -1,3 +1,4 @@
+import type { DriverName } from '@shoal/runtime'
 import { isAbsolute } from 'node:path'
 import { z } from 'zod'
 import { InvalidSettingError, invalidSettingMessage } from './invalid-setting.ts'
@@ -18,7 +19,7 @@ export const hasuraSettings = {
     ),
 } satisfies Record<string, z.ZodType>
 
-type Values = z.output<z.ZodObject<typeof hasuraSettings>> & { SHOAL_RUNTIME: 'process' | 'sim' | 'kubernetes' }
+type Values = z.output<z.ZodObject<typeof hasuraSettings>> & { SHOAL_RUNTIME: DriverName }
 
 /** Returns how the installation runs Hasura; null if it does not offer Hasura. @throws InvalidSettingError */
 export function parseHasuraSettings(values: Values): { image: string } | { file: string } | null {

@@ -1,17 +1,18 @@
+import { drivers, type DriverName } from '@shoal/runtime'
 import { isIP, isIPv4 } from 'node:net'
 import { z } from 'zod'
 import { hasuraSettings } from './hasura-settings.ts'
 import type { SquidServer } from './database-settings.ts'
 import { InvalidSettingError, invalidSettingMessage } from './invalid-setting.ts'
 
+const driverNames = Object.keys(drivers) as [DriverName, ...DriverName[]]
+
 /** Settings that determine where squids run. */
 export const runtimeSettings = {
   SHOAL_RUNTIME: z
-    .enum(['process', 'sim', 'kubernetes'])
+    .enum(driverNames)
     .default('process')
-    .describe(
-      'Where squids run: `process` as processes on this host, `kubernetes` as pods of a cluster (see `docs/kubernetes.md`), `sim` only simulated (demos, tests).',
-    ),
+    .describe(`Where squids run: ${driverNames.map((name) => `\`${name}\` ${drivers[name]}`).join(', ')}.`),
   SHOAL_KUBECONFIG: z
     .string()
     .optional()
