@@ -7,7 +7,7 @@ import { KeyedMutex } from '../runtime/src/concurrency.ts'
 import { architecture, baseImageOpener } from '../runtime/src/images/base-image.ts'
 import { LayerRecords } from '../runtime/src/images/layers/layer-records.ts'
 import { type LayerEntry, packLayer } from '../runtime/src/images/layers/pack-layer.ts'
-import type { ImageStore, LayerSource } from '../runtime/src/images/layers/push-layer.ts'
+import type { LayerStore, LayerSource } from '../runtime/src/images/layers/push-layer.ts'
 import { folderEntry, textEntry, treeLayer } from '../runtime/src/images/layers/tree-layer.ts'
 import { type PushedImage, pushLayers } from '../runtime/src/images/push-image.ts'
 import { credentialsFrom } from '../runtime/src/images/registry/credentials.ts'
@@ -69,7 +69,7 @@ export async function pushServerImage(
  */
 export async function storeImage(
   release: string,
-  client: ImageStore,
+  client: LayerStore,
   { repository, baseImage, authFile }: ServerImageOptions & { repository: string },
 ): Promise<PushedImage> {
   const records = mkdtempSync(join(tmpdir(), 'server-image-layers-'))

@@ -1,5 +1,5 @@
 /** The clock of the runtime, for backoff and simulations. Tests inject their own. */
-export type Clock = {
+export type RuntimeClock = {
   now(): Date
   /** Calls `callback` once after `ms`. */
   setTimeout(callback: () => void, ms: number): Timer
@@ -8,7 +8,7 @@ export type Clock = {
 export type Timer = { cancel(): void }
 
 /** The system clock. Its timers do not keep the process alive. */
-export const systemClock: Clock = {
+export const systemRuntimeClock: RuntimeClock = {
   now: () => new Date(),
   setTimeout(callback, ms) {
     const timer = setTimeout(callback, ms)
@@ -19,10 +19,10 @@ export const systemClock: Clock = {
 
 /** A group of timers that are cancelled together. */
 export class Timers {
-  readonly #clock: Clock
+  readonly #clock: RuntimeClock
   readonly #pending = new Set<Timer>()
 
-  constructor(clock: Clock) {
+  constructor(clock: RuntimeClock) {
     this.#clock = clock
   }
 

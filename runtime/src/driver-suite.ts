@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect } from 'vitest'
 import type {
   ContainerSpec,
   Directory,
-  Endpoint,
+  PortEndpoint,
   LastRun,
   LogBatch,
   LogCursor,
@@ -76,7 +76,7 @@ export type Expected = Partial<Omit<Observation, 'run' | 'lastRun'>> & {
 
 /** A directory in a different process from the runtime. */
 export type RemoteDirectory = {
-  endpoint(id: string, container: string, port: number): Promise<Endpoint | null>
+  endpoint(id: string, container: string, port: number): Promise<PortEndpoint | null>
   /** Changes reported since the last call, as `<workload>/<container>`. */
   changes(): Promise<string[]>
   close(): Promise<void>

@@ -132,7 +132,7 @@ export type LogBatch = { lines: LogLine[]; dropped: LogDrop[]; lost?: LogLoss[];
 export type LogAdmission = (line: { workload: WorkloadId; bytes: number; isBacklog: boolean }) => boolean
 
 /** How the gateway connects to a port of a container. */
-export type Endpoint = { kind: 'tcp'; host: string; port: number } | { kind: 'unix'; path: string }
+export type PortEndpoint = { kind: 'tcp'; host: string; port: number } | { kind: 'unix'; path: string }
 
 /** A protection that the driver cannot enforce on this host, as a sentence for operators, logged once at startup. */
 export type HostLimitation = string
@@ -228,7 +228,7 @@ export interface Directory {
    * Resolves a port; null if the workload, container or port is unknown, or the workload is being removed. Cheap enough to call for
    * each request.
    */
-  endpoint(id: WorkloadId, container: ContainerName, port: number): Endpoint | null
+  endpoint(id: WorkloadId, container: ContainerName, port: number): PortEndpoint | null
 
   /**
    * Calls `listener` within a second after an endpoint was added, removed or moved, or its program started listening, or when one of

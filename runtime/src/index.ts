@@ -17,7 +17,7 @@ export type {
   Directory,
   DriverName,
   RunOutcome,
-  Endpoint,
+  PortEndpoint,
   LastRun,
   LogAdmission,
   LogBatch,
@@ -60,7 +60,11 @@ export { shareCpuAmongDatabases } from './postgres/database-cgroups.ts'
 export { watchMemory } from './postgres/memory-watch.ts'
 export { tenantLimits } from './postgres/postgres-limits.ts'
 export { markSeparate, needsSplit, splitCluster } from './postgres/split-cluster.ts'
-export { watchEmbeddedPostgres, PostgresCrashLoopError, type WatchOptions } from './postgres/watched-postgres.ts'
+export {
+  watchEmbeddedPostgres,
+  PostgresCrashLoopError,
+  type PostgresWatchOptions,
+} from './postgres/watched-postgres.ts'
 export { embeddedPostgresMajor, runningPort } from './postgres/postgres-program.ts'
 export { recoverCluster } from './postgres/restored-cluster.ts'
 export { tryFileLock, waitForFileLock, type FileLock } from './file-lock.ts'
@@ -69,7 +73,7 @@ export { isSquidAddress } from './process/network/rules.ts'
 export { parseTargets } from './process/network/addresses.ts'
 export type { NetworkTarget, NetworkTargets } from './process/network/network.ts'
 export { findProcess, isInSandbox, isSameProcess } from './process/processes.ts'
-export { type Clock, type Timer, systemClock } from './clock.ts'
+export { type RuntimeClock, type Timer, systemRuntimeClock } from './clock.ts'
 export { ConcurrencyLimit, mapConcurrently, Semaphore, SharedRun } from './concurrency.ts'
 export { FairSlots } from './fair-slots.ts'
 export { ManualClock } from './manual-clock.ts'

@@ -1,9 +1,9 @@
-import type { Clock, Timer } from './clock.ts'
+import type { RuntimeClock, Timer } from './clock.ts'
 
 type PendingTimer = { at: number; callback: () => void }
 
 /** A clock that moves only when `advance` is called, which runs the due timers in order. */
-export class ManualClock implements Clock {
+export class ManualClock implements RuntimeClock {
   #now: number
   readonly #pending = new Set<PendingTimer>()
 

@@ -1,11 +1,11 @@
 import { createWriteStream, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import type { ImageStore } from '../../runtime/src/images/layers/push-layer.ts'
+import type { LayerStore } from '../../runtime/src/images/layers/push-layer.ts'
 import { digestOf, MEDIA_TYPES } from '../../runtime/src/images/registry/blob.ts'
 
 /** Stores one image in a folder, as an OCI image layout. `skopeo` reads an archive of it as `oci-archive:`, `crane` the unpacked folder. */
-export class ImageLayout implements ImageStore {
+export class ImageLayout implements LayerStore {
   readonly #folder: string
   readonly #name: string
 
@@ -28,7 +28,7 @@ export class ImageLayout implements ImageStore {
     return false
   }
 
-  async pushBlob(_repository: string, { digest, open }: Parameters<ImageStore['pushBlob']>[1]): Promise<void> {
+  async pushBlob(_repository: string, { digest, open }: Parameters<LayerStore['pushBlob']>[1]): Promise<void> {
     await pipeline(open(), createWriteStream(this.#fileOf(digest)))
   }
 

@@ -8,7 +8,7 @@ import { trustAuthorities } from './config/ca-file.ts'
 import type { Config } from './config/config.ts'
 import {
   accountCommands,
-  addOrg,
+  addOrgWithAdmin,
   revokeCertificate,
   setOrgDiscount,
   setOrgBillingStatus,
@@ -32,7 +32,7 @@ import { shoalVersion } from './installation/version.ts'
 const commands: Record<string, Command> = {
   ...accountCommands,
   'org add': {
-    run: addOrg,
+    run: addOrgWithAdmin,
     options: ['code', 'name', 'email'],
     summary: 'create an organization; --email names its admin',
   },

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import type { ImageManifest } from '../image.ts'
-import { writeJson } from '../process/container-record.ts'
+import { writeRecordFile } from '../process/container-record.ts'
 import { ifExists } from './read-entries.ts'
 
 /** Replaces the absolute paths by which images reference their tools: the state directory `from` becomes `to`. */
@@ -12,7 +12,7 @@ export async function relocateImages(imagesDir: string, from: string, to: string
     const text = await ifExists(readFile(file, 'utf8'))
     if (text === null) continue
     const { nodeBinDir, toolchainBinDir, managerBinDir, ...rest }: ImageManifest = JSON.parse(text)
-    writeJson(file, {
+    writeRecordFile(file, {
       ...rest,
       nodeBinDir: relocate(nodeBinDir),
       toolchainBinDir: relocate(toolchainBinDir),

@@ -6,7 +6,7 @@ import { errorCode } from '../error-code.ts'
 import { PLAIN_ENV } from '../process/sandbox.ts'
 import type { CachedDependencies } from './build-cache.ts'
 import type { BuildPlan } from './build-image.ts'
-import { type BuildRun, runStep, sealResult } from './build-step.ts'
+import { type BuildRun, runBuildStep, sealResult } from './build-step.ts'
 import type { BuildWorkspace, WorkDirs, BuilderContext } from './build-work.ts'
 import {
   install,
@@ -189,7 +189,7 @@ async function runBuildScript(plan: BuildPlan, { run, dirs }: BuildWorkspace): P
     plan.log.info('package.json has no build script: nothing to build')
     return
   }
-  await runStep(run, {
+  await runBuildStep(run, {
     step: 'build',
     command,
     cwd: dirs.app,

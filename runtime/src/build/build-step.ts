@@ -46,7 +46,7 @@ export const BUILD_NAME_PREFIX = 'build-'
  * Runs one program of a build.
  * @throws BuildFailure when the program failed, or the signal's reason when the build was cancelled
  */
-export async function runStep(
+export async function runBuildStep(
   run: BuildRun,
   { step, command, cwd, env, writableDirs, isQuiet = false }: BuildStep,
 ): Promise<void> {

@@ -3,7 +3,7 @@ import { copyFile, lchown, mkdir, readFile, rename, rm, writeFile } from 'node:f
 import { join } from 'node:path'
 import { BuildFailure } from '../builder.ts'
 import { errorCode } from '../error-code.ts'
-import { type BuildRun, runStep, sealResult } from './build-step.ts'
+import { type BuildRun, runBuildStep, sealResult } from './build-step.ts'
 import type { WorkDirs } from './build-work.ts'
 import {
   commandsOf,
@@ -14,7 +14,7 @@ import {
 
 /** Installs the dependencies strictly from the lockfile, or with the manifest's install command. */
 export async function install(run: BuildRun, dirs: WorkDirs, installCommand: string[] | null): Promise<void> {
-  await runStep(run, {
+  await runBuildStep(run, {
     step: 'install',
     command: installCommand ?? commandsOf(run.manager).install,
     cwd: dirs.app,
@@ -86,7 +86,7 @@ export async function pruneInPlace(run: BuildRun, dirs: WorkDirs): Promise<void>
 async function prune(run: BuildRun, dirs: WorkDirs, cwd: string): Promise<boolean> {
   const { prune: command, pruneEnv } = commandsOf(run.manager)
   try {
-    await runStep(run, {
+    await runBuildStep(run, {
       step: 'prune',
       command,
       cwd,

@@ -49,7 +49,9 @@ export class EntryFilter {
     this.#inflatedBytes += chunk.length
     const { totalBytes, files, ratio } = this.#limits
     if (this.#inflatedBytes > MIN_BYTES_FOR_RATIO && this.#inflatedBytes > ratio * this.#compressedBytes) {
-      throw invalid(`The archive unpacks to more than ${ratio} times its size, which looks like a decompression bomb`)
+      throw invalidEntry(
+        `The archive unpacks to more than ${ratio} times its size, which looks like a decompression bomb`,
+      )
     }
     if (this.#inflatedBytes > totalBytes + (files + 1) * OVERHEAD_BYTES) {
       throw tooLarge(totalBytes)
@@ -92,9 +94,9 @@ export class EntryFilter {
   /** Records the failure of an entry that tar skips without calling the filter: one of an unsupported type, or a large header. */
   checkIgnored(entry: ReadEntry): void {
     if (entry.meta) {
-      this.fail(invalid('The archive contains a name or attributes of more than 1 MB'))
+      this.fail(invalidEntry('The archive contains a name or attributes of more than 1 MB'))
     } else if (!this.#checked.has(entry)) {
-      this.fail(invalid(rejectionReason(entry) ?? `${quoted(entry.path)} has an unknown type`))
+      this.fail(invalidEntry(rejectionReason(entry) ?? `${quoted(entry.path)} has an unknown type`))
     }
   }
 
@@ -102,14 +104,14 @@ export class EntryFilter {
     this.#checked.add(entry)
     const reason = rejectionReason(entry)
     if (reason !== null) {
-      return invalid(reason)
+      return invalidEntry(reason)
     }
     if (!Number.isSafeInteger(entry.size)) {
-      return invalid(`The archive contains an invalid size for ${quoted(entry.path)}`)
+      return invalidEntry(`The archive contains an invalid size for ${quoted(entry.path)}`)
     }
     this.#namesBytes += entry.path.length + (entry.linkpath?.length ?? 0)
     if (this.#namesBytes > MAX_NAMES_BYTES) {
-      return invalid('The file names in the archive are too long in total')
+      return invalidEntry('The file names in the archive are too long in total')
     }
     if (this.#entries > this.#limits.files) {
       return tooManyFiles(this.#limits.files)
@@ -120,7 +122,7 @@ export class EntryFilter {
   #checkPath(path: string, kind: PathKind): BuildFailure | null {
     const reason = this.#paths.add(path, kind)
     if (reason !== null) {
-      return invalid(reason)
+      return invalidEntry(reason)
     }
     // Folders count even if they have no entry, since each needs disk space.
     return this.#paths.count > this.#limits.files ? tooManyFiles(this.#limits.files) : null
@@ -136,7 +138,7 @@ export class EntryFilter {
   checkNotEmpty(): void {
     this.throwIfFailed()
     if (this.#entries === 0) {
-      throw invalid('The archive is empty')
+      throw invalidEntry('The archive is empty')
     }
   }
 
@@ -160,14 +162,16 @@ export function asFailure(error: unknown): unknown {
   }
   const code = 'code' in error ? String(error.code) : ''
   if (code.startsWith('Z_')) {
-    return invalid('The archive is damaged or not a .tar.gz file. Deploy again')
+    return invalidEntry('The archive is damaged or not a .tar.gz file. Deploy again')
   }
   if (code === 'EEXIST' || code === 'ENOTDIR' || code === 'EISDIR' || code === 'ENOTEMPTY') {
-    return invalid(`The archive contains the same path twice (${messageWithoutPaths(error)})`)
+    return invalidEntry(`The archive contains the same path twice (${messageWithoutPaths(error)})`)
   }
   const isFromTar = 'tarCode' in error
   const isDiskError = isFromTar && /^E[A-Z]+$/.test(code) && code !== 'ENOENT'
-  return isFromTar && !isDiskError ? invalid(`The archive cannot be unpacked (${messageWithoutPaths(error)})`) : error
+  return isFromTar && !isDiskError
+    ? invalidEntry(`The archive cannot be unpacked (${messageWithoutPaths(error)})`)
+    : error
 }
 
 /** Removes paths of this host from the message. */
@@ -176,19 +180,19 @@ function messageWithoutPaths(error: Error): string {
 }
 
 function tooManyFiles(files: number): BuildFailure {
-  return invalid(
+  return invalidEntry(
     `The archive contains more than ${files} files and folders. Use .squidignore to exclude files that the squid does not need`,
   )
 }
 
 function tooLarge(totalBytes: number): BuildFailure {
   const limitMb = Math.round(totalBytes / 1e6)
-  return invalid(
+  return invalidEntry(
     `The archive unpacks to more than ${limitMb} MB. Use .squidignore to exclude files that the squid does not need`,
   )
 }
 
 /** Returns the failure of an archive that Shoal does not accept. `message` is a sentence without a full stop. */
-export function invalid(message: string): BuildFailure {
+export function invalidEntry(message: string): BuildFailure {
   return new BuildFailure('REQUIRED_SOURCE_FILE_INVALID', `${message}.`)
 }

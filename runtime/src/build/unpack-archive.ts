@@ -7,7 +7,7 @@ import { createGunzip } from 'node:zlib'
 import { ReadEntry, Unpack } from 'tar'
 import type { UnpackLimits } from '../builder.ts'
 import { escapingLink, quoted, resolveLink } from './archive-rules.ts'
-import { EntryFilter, asFailure, invalid } from './entry-filter.ts'
+import { EntryFilter, asFailure, invalidEntry } from './entry-filter.ts'
 import { whenClosed } from './tar-closing.ts'
 
 /**
@@ -61,11 +61,11 @@ export async function unpackArchive(
 export function checkLinks(links: ReadonlyMap<string, string>): void {
   for (const [path, target] of links) {
     if (resolveLink(links, path) === null) {
-      throw invalid(escapingLink(path, 'link', target))
+      throw invalidEntry(escapingLink(path, 'link', target))
     }
     const parents = path.split('/').slice(0, -1)
     if (parents.some((_, depth) => links.has(parents.slice(0, depth + 1).join('/')))) {
-      throw invalid(`${quoted(path)} is located behind a link`)
+      throw invalidEntry(`${quoted(path)} is located behind a link`)
     }
   }
 }

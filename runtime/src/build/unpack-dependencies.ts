@@ -4,7 +4,7 @@ import { Parser, ReadEntry } from 'tar'
 import type { UnpackLimits } from '../builder.ts'
 import { ArchivePaths, KINDS } from './archive-paths.ts'
 import { normalizedPath, quoted } from './archive-rules.ts'
-import { EntryFilter, asFailure, invalid } from './entry-filter.ts'
+import { EntryFilter, asFailure, invalidEntry } from './entry-filter.ts'
 import { sealTree } from './seal-tree.ts'
 import { checkLinks } from './unpack-archive.ts'
 
@@ -90,13 +90,15 @@ class DependencyEntries {
     const path = pathInTree(entry)
     const kind = KINDS[entry.type] ?? 'file'
     if (trees === undefined || entry.type === 'Link' || (path === '' && kind !== 'folder')) {
-      this.filter.fail(invalid(`The archive contains ${quoted(entry.path)}, which does not belong to dependencies`))
+      this.filter.fail(
+        invalidEntry(`The archive contains ${quoted(entry.path)}, which does not belong to dependencies`),
+      )
       return []
     }
     for (const tree of trees) {
       const isRepeated = kind !== 'folder' && this.#files[tree].has(path)
       const conflict = isRepeated ? `The archive contains ${quoted(path)} twice` : this.#paths[tree].add(path, kind)
-      if (conflict !== null) this.filter.fail(invalid(conflict))
+      if (conflict !== null) this.filter.fail(invalidEntry(conflict))
       if (kind !== 'folder') this.#files[tree].add(path)
       if (kind === 'link') this.links[tree].set(path, entry.linkpath ?? '')
     }

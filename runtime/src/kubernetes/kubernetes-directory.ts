@@ -1,4 +1,4 @@
-import type { ContainerName, Directory, Endpoint, EndpointListener, WorkloadId } from '../driver.ts'
+import type { ContainerName, Directory, PortEndpoint, EndpointListener, WorkloadId } from '../driver.ts'
 import { connectOrRetry } from './client/connect-or-retry.ts'
 import { KubeClient } from './client/kube-client.ts'
 import { kinds } from './client/kinds.ts'
@@ -53,7 +53,7 @@ class KubernetesDirectory implements Directory {
     await connectOrRetry(connect, this.#closing.signal, log)
   }
 
-  endpoint(id: WorkloadId, container: ContainerName, port: number): Endpoint | null {
+  endpoint(id: WorkloadId, container: ContainerName, port: number): PortEndpoint | null {
     const pods = [...(this.#pods.get(`${id}/${container}`)?.values() ?? [])]
     const usable = pods.filter((pod) => isUsable(pod, port))
     const newest = usable.reduce<Pod | null>(

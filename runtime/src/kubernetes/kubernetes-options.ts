@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { RuntimeClock } from '../clock.ts'
 import type { LogListenerOptions } from './logs/collected/log-listener.ts'
 import type { TenantOptions } from './objects/tenant-objects.ts'
 import type { WorkloadOptions } from './objects/workload-objects.ts'
@@ -14,5 +14,5 @@ export type KubernetesOptions = TenantOptions &
     /** Called with messages for operators. */
     log: (message: string) => void
     /** Default: the system clock. */
-    clock?: Clock
+    clock?: RuntimeClock
   }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { backoffMs, consecutiveCrashes } from '../backoff.ts'
-import { Timers, systemClock } from '../clock.ts'
+import { Timers, systemRuntimeClock } from '../clock.ts'
 import type {
   ContainerName,
   ContainerUsage,
@@ -64,7 +64,7 @@ class KubernetesRuntime implements Runtime {
 
   constructor(options: KubernetesOptions) {
     this.#options = options
-    this.#timers = new Timers(options.clock ?? systemClock)
+    this.#timers = new Timers(options.clock ?? systemRuntimeClock)
     this.#tenants = new Tenants(options)
     this.#tasks = new WorkloadTasks({
       timers: this.#timers,
@@ -74,7 +74,7 @@ class KubernetesRuntime implements Runtime {
   }
 
   async start(): Promise<HostLimitation[]> {
-    const { installation, kubeconfig, kubeletCaFile, logListener, clock = systemClock, log } = this.#options
+    const { installation, kubeconfig, kubeletCaFile, logListener, clock = systemRuntimeClock, log } = this.#options
     const config = await loadKubeConfig(kubeconfig)
     const client = new KubeClient(config)
     const kubelets = new KubeletClient(config, kubeletCaFile)
@@ -212,7 +212,7 @@ class KubernetesRuntime implements Runtime {
   }
 
   #now(): number {
-    return (this.#options.clock ?? systemClock).now().getTime()
+    return (this.#options.clock ?? systemRuntimeClock).now().getTime()
   }
 
   /** Waits until a removal of the same workload is complete. */

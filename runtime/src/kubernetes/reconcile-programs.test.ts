@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { systemClock } from '../clock.ts'
+import { systemRuntimeClock } from '../clock.ts'
 import type { Restart } from '../driver.ts'
 import { listResponse, startScriptedApiServer } from './client/api-server-harness.ts'
 import { annotations } from './names.ts'
@@ -45,7 +45,7 @@ const observedContainers = () => state.observations().map(({ container }) => con
 
 beforeEach(async () => {
   api = await startScriptedApiServer()
-  state = new WorkloadState('shoal-a-o7', new Nodes(systemClock))
+  state = new WorkloadState('shoal-a-o7', new Nodes(systemRuntimeClock))
 })
 
 describe('a processor whose Job the cluster has lost', () => {

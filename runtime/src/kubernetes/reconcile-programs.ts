@@ -4,7 +4,7 @@ import { KubeError } from './client/kube-error.ts'
 import { kinds } from './client/kinds.ts'
 import { labelValue, labels } from './names.ts'
 import {
-  type DesiredContainer,
+  type AnchoredContainer,
   type DesiredWorkload,
   type WorkloadOptions,
   programObject,
@@ -95,7 +95,7 @@ export async function abandonLostPods(
     await client.delete(kinds.pod, metadata.namespace, metadata.name, { gracePeriodSeconds: 0 })
 }
 
-type Program = { desired: DesiredWorkload; spec: DesiredContainer; uid: string }
+type Program = { desired: DesiredWorkload; spec: AnchoredContainer; uid: string }
 
 /** Creates a program unless it exists. Returns false if the cluster refused it. */
 async function createProgram(

@@ -12,7 +12,7 @@ export class PostgresCrashLoopError extends Error {
 }
 
 /** The options of `startEmbeddedPostgres`, and callbacks. */
-export type WatchOptions = EmbeddedPostgresOptions & {
+export type PostgresWatchOptions = EmbeddedPostgresOptions & {
   log: (message: string) => void
   /** Called once when Postgres crashes repeatedly; Postgres is then no longer watched. Null: Postgres is restarted with increasing delays. */
   onCrashLoop: ((error: PostgresCrashLoopError) => void) | null
@@ -31,7 +31,12 @@ const retryMs = { first: 1000, max: 60_000 }
  * (SIGSTOP) or busy Postgres has not crashed. Several processes may watch the same one.
  * @returns a function that stops watching; call it before stopping Postgres on purpose
  */
-export function watchEmbeddedPostgres({ log, onCrashLoop, notStarted, ...options }: WatchOptions): () => Promise<void> {
+export function watchEmbeddedPostgres({
+  log,
+  onCrashLoop,
+  notStarted,
+  ...options
+}: PostgresWatchOptions): () => Promise<void> {
   const closing = new AbortController()
   const dataDir = join(options.dir, 'data')
   const wait = (ms: number) => pause(ms, undefined, { signal: closing.signal }).catch(() => undefined)

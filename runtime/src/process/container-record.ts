@@ -120,7 +120,7 @@ type CountingRecord = Omit<
 
 /** Reads a record; null when there is none. Records of earlier releases are converted with new run ids, so the caller must save them. */
 export function readRecord(file: string): ContainerRecord | null {
-  const stored = readJson(file) as ContainerRecord | CountingRecord | null
+  const stored = readRecordFile(file) as ContainerRecord | CountingRecord | null
   if (stored === null || 'begun' in stored) return stored
   const { isRunOpen, exitCode, outOfMemory, oomKillsBefore, ...commonFields } = stored
   const { run, state, since } = commonFields
@@ -175,12 +175,12 @@ export const DISK_FOLDERS = ['home', 'tmp', 'work-folder']
 export type ContainerFiles = ReturnType<typeof containerFiles>
 
 /** Replaces a JSON file atomically. */
-export function writeJson(file: string, value: unknown): void {
+export function writeRecordFile(file: string, value: unknown): void {
   replaceFile(file, JSON.stringify(value))
 }
 
 /** Reads a JSON file; null when it is missing or invalid (after a power failure during a write). */
-export function readJson(file: string): unknown {
+export function readRecordFile(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Clock } from '../clock.ts'
+import type { RuntimeClock } from '../clock.ts'
 import type { Resources, WorkloadId } from '../driver.ts'
 import type { ChangeWriter } from './changes.ts'
 import { type Cgroup, openCgroup } from './cgroup.ts'
@@ -21,10 +21,10 @@ import { logEnd, logFileBytes } from './log-start.ts'
 import type { LogStore } from './log-store.ts'
 import { type ProgramTree, endPrograms } from './program-tree.ts'
 import { terminateLastLine } from './run-log.ts'
-import { type Run, type RunStart, shimChild } from './run.ts'
+import { type WatchedRun, type RunStart, shimChild } from './run.ts'
 import { PLAIN_ENV, confine } from './sandbox.ts'
 import { shortHash } from './short-hash.ts'
-import type { Sockets } from './sockets.ts'
+import type { ContainerSockets } from './sockets.ts'
 
 /** Services and settings shared by all containers of a host. */
 export type HostContext = {
@@ -36,11 +36,11 @@ export type HostContext = {
   shimFile: string
   /** Runs a provided program, and forwards connections to it; readable by all containers. */
   forwarderFile: string
-  sockets: Sockets
+  sockets: ContainerSockets
   logs: LogStore
   /** Receives each start and end of a program. */
   changes: ChangeWriter
-  clock: Clock
+  clock: RuntimeClock
   /** How long a program may use a whole core after its start, even if its profile has less. */
   startUpMs: number
 }
@@ -58,7 +58,7 @@ export function containerCgroup({ key }: ContainerContext, record: ContainerReco
 }
 
 /** Returns what is needed to find and end the programs of a run. `run` null: the run has ended. */
-export function programTree(context: ContainerContext, record: ContainerRecord, run: Run | null): ProgramTree {
+export function programTree(context: ContainerContext, record: ContainerRecord, run: WatchedRun | null): ProgramTree {
   return {
     mark: programMark(context.hostContext.host, isolationName(context.key)),
     cgroup: containerCgroup(context, record),
@@ -193,7 +193,11 @@ export async function killOrphans({ hostContext, key }: ContainerContext): Promi
 }
 
 /** Stops all programs of a run, with a grace period. Resolves with the exit code, as `Run.ended` does. */
-export async function stopRun(context: ContainerContext, record: ContainerRecord, run: Run): Promise<number | null> {
+export async function stopRun(
+  context: ContainerContext,
+  record: ContainerRecord,
+  run: WatchedRun,
+): Promise<number | null> {
   // The child of the shim is bwrap, and a SIGTERM to it kills the whole sandbox immediately.
   const exceptPid = context.hostContext.host.sandbox === 'bwrap' ? await shimChild(run) : null
   await endPrograms(programTree(context, record, run), { graceMs: record.stopGraceMs, exceptPid })
@@ -201,7 +205,11 @@ export async function stopRun(context: ContainerContext, record: ContainerRecord
 }
 
 /** Kills remaining processes after the main program has ended, and completes the log. */
-export async function cleanUpRun(context: ContainerContext, record: ContainerRecord, run: Run | null): Promise<void> {
+export async function cleanUpRun(
+  context: ContainerContext,
+  record: ContainerRecord,
+  run: WatchedRun | null,
+): Promise<void> {
   await endPrograms(programTree(context, record, run), { graceMs: 0, exceptPid: null })
   terminateLastLine(context.files.log)
 }

@@ -10,14 +10,14 @@ import {
   newRecord,
   readRecord,
   removeTree,
-  writeJson,
+  writeRecordFile,
 } from './container-record.ts'
 import { type ContainerContext, removeFiles } from './container-run.ts'
 import { removeDisk } from './disk/subvolume-disks.ts'
 import { observationOf } from './container-views.ts'
 
 /** The state of one container. Each change is recorded on disk before it takes effect. */
-export class ContainerState {
+export class RecordedContainer {
   readonly names: { workload: string; container: string }
   readonly #context: ContainerContext
   #record: ContainerRecord | null = null
@@ -48,7 +48,7 @@ export class ContainerState {
   save(changes: Partial<ContainerRecord>): void {
     if (!this.#record) return
     this.#record = { ...this.#record, ...changes }
-    writeJson(this.#context.files.record, this.#record)
+    writeRecordFile(this.#context.files.record, this.#record)
   }
 
   /** Records that the container enters `state`, together with other changes. */

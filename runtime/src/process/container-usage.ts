@@ -5,7 +5,7 @@ import { containerCgroup, programTree, type ContainerContext } from './container
 import type { ProcessInfo } from './processes.ts'
 import { type ProgramTree, processesOfTree } from './program-tree.ts'
 import { determineEnd } from './run-end.ts'
-import type { Run } from './run.ts'
+import type { WatchedRun } from './run.ts'
 
 export type RunUsage = RunCounters & { memoryBytes: number }
 
@@ -29,7 +29,7 @@ export class RunMeter {
   }
 
   /** Measures what the current run has used so far. `listAll`: lists every process of the host, called only without cgroups. */
-  measure(record: ContainerRecord, run: Run | null, listAll: () => ProcessInfo[]): RunUsage {
+  measure(record: ContainerRecord, run: WatchedRun | null, listAll: () => ProcessInfo[]): RunUsage {
     const counted = containerCgroup(this.#context, record)?.usage()
     if (!counted) return this.#processes.measure(programTree(this.#context, record, run), listAll())
     const counters = countersOfRun(record, counted)

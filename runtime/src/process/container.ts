@@ -13,13 +13,13 @@ import {
   prepareRun,
   stopRun,
 } from './container-run.ts'
-import { ContainerState } from './container-state.ts'
+import { RecordedContainer } from './container-state.ts'
 import { usageOf } from './container-views.ts'
 import { RunMeter } from './container-usage.ts'
 import type { ProcessInfo } from './processes.ts'
 import { diskFullAtEnd, endMessage, measureDisk } from './disk/full-disk.ts'
 import { lastLines } from './run-log.ts'
-import { type Run, adoptRun, startRun } from './run.ts'
+import { type WatchedRun, adoptRun, startRun } from './run.ts'
 
 /**
  * Reconciles one container with its desired state, step by step. Each step is recorded on disk before it is done, so that the server
@@ -30,9 +30,9 @@ export class Container {
   readonly name: string
   readonly #context: ContainerContext
   readonly #meter: RunMeter
-  readonly #state: ContainerState
+  readonly #state: RecordedContainer
   #desired: DesiredContainer | null = null
-  #run: Run | null = null
+  #run: WatchedRun | null = null
   #retryTimer: Timer | null = null
   #startUpTimer: Timer | null = null
   #steps: Promise<void> = Promise.resolve()
@@ -42,7 +42,7 @@ export class Container {
     this.#context = context
     this.workload = workload
     this.name = name
-    this.#state = new ContainerState(context, workload, name)
+    this.#state = new RecordedContainer(context, workload, name)
     this.#meter = new RunMeter(context)
   }
 
@@ -161,7 +161,7 @@ export class Container {
     }
   }
 
-  #watch(run: Run): void {
+  #watch(run: WatchedRun): void {
     this.#run = run
     const record = this.#state.record
     if (record?.current && record.state !== 'running')
@@ -177,7 +177,7 @@ export class Container {
   }
 
   /** Schedules the end of the start-up time, which may already have passed for an adopted run. */
-  #limitStartUp(run: Run): void {
+  #limitStartUp(run: WatchedRun): void {
     const { hostContext } = this.#context
     const sinceMs = this.#state.record ? new Date(this.#state.record.since).getTime() : 0
     const applyProfileLimits = async () => {
@@ -189,7 +189,7 @@ export class Container {
   }
 
   /** Stops the run, unless it has just ended on its own, and returns the container to its state before the start. */
-  async #endRun(run: Run): Promise<void> {
+  async #endRun(run: WatchedRun): Promise<void> {
     const isStopped = !run.hasEnded()
     if (!this.#state.record) return
     const ended = await this.#closeRun(await stopRun(this.#context, this.#state.record, run), isStopped)

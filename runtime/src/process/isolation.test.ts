@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'n
 import { type RequestOptions, request } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { ContainerSpec, Endpoint } from '../driver.ts'
+import type { ContainerSpec, PortEndpoint } from '../driver.ts'
 import { shortHash } from './short-hash.ts'
 import { describeKinds } from './host-harness.ts'
 import { type ProcessHarness, makeImage, openProcessHarness } from './process-harness.ts'
@@ -149,7 +149,10 @@ describeKinds(kinds, ({ sandbox }) => {
 
   test('a link to the socket of another container is not used as an endpoint', async () => {
     await applyProbes()
-    const { path: otherSocket } = harness.directory.endpoint('two', 'api', PORT) as Extract<Endpoint, { kind: 'unix' }>
+    const { path: otherSocket } = harness.directory.endpoint('two', 'api', PORT) as Extract<
+      PortEndpoint,
+      { kind: 'unix' }
+    >
     const socketDir = ((await call('one', '/env')) as Record<string, string>)['SHOAL_SOCKETS'] ?? ''
     for (const port of [PORT, OTHER_PORT]) execFileSync('ln', ['-sf', otherSocket, join(socketDir, `${port}.sock`)])
     expect(await call('one', '/env')).toMatchObject({ SHOAL_SOCKETS: socketDir })
@@ -159,7 +162,7 @@ describeKinds(kinds, ({ sandbox }) => {
   })
 })
 
-function get(endpoint: Endpoint | null, path: string): Promise<{ status: number; text: string }> {
+function get(endpoint: PortEndpoint | null, path: string): Promise<{ status: number; text: string }> {
   const options: RequestOptions =
     endpoint?.kind === 'unix' ? { socketPath: endpoint.path, path } : { ...endpoint, path }
   return new Promise((resolve, reject) => {

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogAdmission, LogBatch, LogCursor, LogDrop, LogLine } from '../driver.ts'
-import { readJson } from './container-record.ts'
+import { readRecordFile } from './container-record.ts'
 import { logEnd, logStartFile } from './log-start.ts'
 import { LogTail, SHORTEN_BYTES, type TailOptions } from './log-tail.ts'
 import { replaceFile } from './replace-file.ts'
@@ -146,7 +146,7 @@ export class LogStore {
 
   #adopt(metaFile: string): void {
     // Null if the file is damaged, which must not prevent the start of the server.
-    const meta = readJson(metaFile) as Omit<LogSource, 'file'> | null
+    const meta = readRecordFile(metaFile) as Omit<LogSource, 'file'> | null
     if (meta === null) return rmSync(metaFile, { force: true })
     const file = join(this.#unreadDir, `${meta.id}.log`)
     const isTooOld = Date.now() - statSync(metaFile).mtimeMs > UNREAD_DAYS * 86_400_000

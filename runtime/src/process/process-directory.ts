@@ -1,17 +1,17 @@
 import { lstatSync, mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ContainerName, Directory, Endpoint, EndpointListener, Workload, WorkloadId } from '../driver.ts'
+import type { ContainerName, Directory, PortEndpoint, EndpointListener, Workload, WorkloadId } from '../driver.ts'
 import { ChangeReader } from './changes.ts'
 import {
   type ContainerRecord,
   containerFiles,
   fileNameOf,
-  readJson,
+  readRecordFile,
   WORKLOAD_FILE,
   workloadsDirIn,
 } from './container-record.ts'
 import { shortHash } from './short-hash.ts'
-import { Sockets } from './sockets.ts'
+import { ContainerSockets } from './sockets.ts'
 
 const POLL_MS = 200
 /** A program that does not listen within this time is no longer polled, but `endpoint` still finds it. */
@@ -46,7 +46,8 @@ class ProcessDirectory implements Directory {
   readonly #uids = new Map<string, CachedFile<number | null>>()
   readonly #queries = new Map<string, EndpointQuery>()
   readonly #listeners = new Set<EndpointListener>()
-  #started: { workloadsDir: string; sockets: Sockets; changes: ChangeReader; timer: NodeJS.Timeout } | null = null
+  #started: { workloadsDir: string; sockets: ContainerSockets; changes: ChangeReader; timer: NodeJS.Timeout } | null =
+    null
 
   constructor(options: ProcessDirectoryOptions) {
     this.#options = options
@@ -57,13 +58,13 @@ class ProcessDirectory implements Directory {
     const stateDir = realpathSync(this.#options.stateDir)
     this.#started = {
       workloadsDir: workloadsDirIn(stateDir),
-      sockets: new Sockets({ label: shortHash(stateDir) }),
+      sockets: new ContainerSockets({ label: shortHash(stateDir) }),
       changes: new ChangeReader(stateDir),
       timer: setInterval(() => this.#poll(), POLL_MS).unref(),
     }
   }
 
-  endpoint(id: WorkloadId, container: ContainerName, port: number): Endpoint | null {
+  endpoint(id: WorkloadId, container: ContainerName, port: number): PortEndpoint | null {
     if (!this.#started) throw new Error('The directory was not started')
     const key = `${id}/${container}`
     const uid = this.#uidOf(id, container, port)
@@ -145,7 +146,7 @@ function readCached<T>(
   const stamp = stats && `${stats.ino} ${stats.mtimeMs}`
   const cached = cache.get(key)
   if (cached && cached.stamp === stamp) return cached.value
-  const json = stamp === undefined ? null : readJson(file)
+  const json = stamp === undefined ? null : readRecordFile(file)
   if (stamp === undefined || json === null) {
     cache.delete(key)
     return undefined

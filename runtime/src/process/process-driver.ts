@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { type Clock, systemClock } from '../clock.ts'
+import { type RuntimeClock, systemRuntimeClock } from '../clock.ts'
 import type {
   ContainerName,
   LogAdmission,
@@ -30,7 +30,7 @@ import { type Host, type HostOptions, prepareHost } from './host.ts'
 import { installFile } from './install-file.ts'
 import { LogStore } from './log-store.ts'
 import { listProcesses } from './processes.ts'
-import { Sockets } from './sockets.ts'
+import { ContainerSockets } from './sockets.ts'
 import { endUnrecordedPrograms } from './unrecorded.ts'
 import { type EnvironmentSealer, WorkloadFiles } from './workload-file.ts'
 
@@ -39,7 +39,7 @@ export type ProcessDriverOptions = HostOptions & {
   imagesDir: string
   /** The host, if the caller has already prepared it. */
   host?: Host
-  clock?: Clock
+  clock?: RuntimeClock
   /** Encrypts the environments of containers before they are stored in files. Default: no encryption. */
   sealer?: EnvironmentSealer
   /** How long a program may use a whole core after its start; 0: its profile applies immediately. */
@@ -71,7 +71,7 @@ class ProcessRuntime implements Runtime {
   }
 
   async start(): Promise<string[]> {
-    const { imagesDir, clock = systemClock, startUpMs = 10_000 } = this.#options
+    const { imagesDir, clock = systemRuntimeClock, startUpMs = 10_000 } = this.#options
     const host = this.#options.host ?? (await prepareHost(this.#options))
     const logs = new LogStore(join(host.stateDir, 'unread-logs'), host.disks.containerBytes)
     const preloads = ['preload.cjs', 'wrapper.cjs', 'introspection.cjs'].map((name) => installFile(host.stateDir, name))
@@ -81,7 +81,7 @@ class ProcessRuntime implements Runtime {
       preloads,
       shimFile: installFile(host.stateDir, 'shim.sh'),
       forwarderFile: installFile(host.stateDir, 'forwarder.cjs'),
-      sockets: new Sockets(host),
+      sockets: new ContainerSockets(host),
       logs,
       changes: new ChangeWriter(host.stateDir),
       clock,

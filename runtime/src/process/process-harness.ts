@@ -23,7 +23,7 @@ import { markOf } from './launch-script.ts'
 import { listProcesses, initialEnvironment } from './processes.ts'
 import { createProcessDirectory } from './process-directory.ts'
 import { type ProcessDriverOptions, createProcessRuntime } from './process-driver.ts'
-import { Sockets } from './sockets.ts'
+import { ContainerSockets } from './sockets.ts'
 import { until } from '../until.ts'
 
 /** The program that tests run. The variable BEHAVIOUR controls it. */
@@ -83,7 +83,7 @@ export async function openProcessHarness(
       await host.network.adopt([])
       await host.network.detach()
       await host.disks.close()
-      new Sockets(host).clear()
+      new ContainerSockets(host).clear()
       if (host.cgroups) await removeCgroupBase(host.cgroups)
       rmSync(root, { recursive: true })
     },
@@ -161,7 +161,7 @@ export function loopDevicesOf(stateDir: string): string[] {
 }
 
 function leftovers(host: Host, stateDir: string): string[] {
-  const sockets = new Sockets(host).root
+  const sockets = new ContainerSockets(host).root
   return [
     ...containerPids(host).map((pid) => `process ${pid}`),
     ...(host.cgroups ? cgroupNames(host.cgroups) : []).map((name) => `cgroup ${name}`),

@@ -15,7 +15,7 @@ const POLL_MS = 250
 const SHIM_POLL_MS = 50
 
 /** One run of a container's program, with the shim that watches it. */
-export type Run = {
+export type WatchedRun = {
   dir: string
   shim: { pid: number; startedAt: string }
   /**
@@ -48,7 +48,7 @@ export type RunStart = {
  * Starts the shim, which starts the program.
  * @throws when the shim cannot be started (process limit reached, disk full)
  */
-export async function startRun(start: RunStart): Promise<Run> {
+export async function startRun(start: RunStart): Promise<WatchedRun> {
   const { shimFile, dir, graceMs, logFile, cgroupProcsFiles, confinement, program } = start
   const args = [
     shimFile,
@@ -87,7 +87,7 @@ export async function startRun(start: RunStart): Promise<Run> {
  * Adopts a run that an earlier server requested, if the run has not ended. Returns the exit code of a run that has ended. Prevents the
  * start of a run that never started.
  */
-export async function adoptRun(dir: string): Promise<Run | { exitCode: number | null } | 'never started'> {
+export async function adoptRun(dir: string): Promise<WatchedRun | { exitCode: number | null } | 'never started'> {
   if (claimRunDir(dir)) return 'never started'
   const pids = await readPids(dir)
   if (!pids || !isSameProcess(pids.shim.pid, pids.shim.startedAt)) return { exitCode: readExitCode(dir) }
@@ -95,7 +95,7 @@ export async function adoptRun(dir: string): Promise<Run | { exitCode: number | 
 }
 
 /** Returns the pid of the shim's child: bwrap if used, otherwise the program. */
-export async function shimChild(run: Run): Promise<number | null> {
+export async function shimChild(run: WatchedRun): Promise<number | null> {
   return (await readPids(run.dir))?.program ?? null
 }
 
@@ -110,7 +110,7 @@ function claimRunDir(dir: string): boolean {
   }
 }
 
-type Pids = { shim: Run['shim']; program: number }
+type Pids = { shim: WatchedRun['shim']; program: number }
 
 /**
  * Reads the pids of shim and program. The shim writes them right after creating the directory; null when they are missing for a second,
@@ -135,7 +135,7 @@ function readExitCode(dir: string): number | null {
   }
 }
 
-function pollExit(dir: string, shim: Run['shim']): Pick<Run, 'ended' | 'hasEnded' | 'detach'> {
+function pollExit(dir: string, shim: WatchedRun['shim']): Pick<WatchedRun, 'ended' | 'hasEnded' | 'detach'> {
   const { promise, resolve } = Promise.withResolvers<number | null>()
   const hasEnded = () => existsSync(join(dir, 'exit')) || !isSameProcess(shim.pid, shim.startedAt)
   const timer = setInterval(() => {

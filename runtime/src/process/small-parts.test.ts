@@ -12,7 +12,7 @@ import { idOfFileName, fileNameOf } from './container-record.ts'
 import { launchScript } from './launch-script.ts'
 import { LineSplitter } from './lines.ts'
 import { findProcess, isSameProcess } from './processes.ts'
-import { Sockets } from './sockets.ts'
+import { ContainerSockets } from './sockets.ts'
 import { uidFor } from './uids.ts'
 
 describe('parts of the process driver', () => {
@@ -88,7 +88,10 @@ describe('parts of the process driver', () => {
   })
 
   test('the socket directory of a server is removed without affecting others', () => {
-    const [firstSockets, secondSockets] = [new Sockets({ label: 'test-first' }), new Sockets({ label: 'test-second' })]
+    const [firstSockets, secondSockets] = [
+      new ContainerSockets({ label: 'test-first' }),
+      new ContainerSockets({ label: 'test-second' }),
+    ]
     firstSockets.clear()
     expect([firstSockets, secondSockets].map(({ root }) => existsSync(root))).toEqual([false, true])
     secondSockets.clear()

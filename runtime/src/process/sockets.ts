@@ -26,7 +26,7 @@ const MAX_PATH_BYTES = 107
  * the socket of another container. So clients connect to a hard link outside of that directory, which was verified to be a socket of
  * the container's user. Several processes of the server may publish concurrently.
  */
-export class Sockets {
+export class ContainerSockets {
   readonly root: string
   readonly #published: string
 

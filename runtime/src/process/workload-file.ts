@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import type { ContainerName, ContainerSpec, Workload, WorkloadId } from '../driver.ts'
-import { STOP_GRACE_MS, readJson, writeJson } from './container-record.ts'
+import { STOP_GRACE_MS, readRecordFile, writeRecordFile } from './container-record.ts'
 
 /** Encrypts environments of containers, which contain secrets of users. A value can only be opened with the context it was sealed with. */
 export type EnvironmentSealer = {
@@ -78,7 +78,7 @@ export class WorkloadFiles {
       containers: containers.map(withoutEnvironment),
       sealedEnvironments: sealed,
     }
-    writeJson(file, stored)
+    writeRecordFile(file, stored)
     this.#known.set(file, { workload, sealed })
   }
 
@@ -88,7 +88,7 @@ export class WorkloadFiles {
    * current key, or is from an earlier release.
    */
   read(file: string): Workload | null {
-    const stored = readJson(file) as StoredWorkload | PlainWorkload | null
+    const stored = readRecordFile(file) as StoredWorkload | PlainWorkload | null
     if (stored === null) return null
     const sealed = 'sealedEnvironments' in stored ? stored.sealedEnvironments : null
     const workload = 'sealedEnvironments' in stored ? this.#open(stored) : withGracePeriods(stored)

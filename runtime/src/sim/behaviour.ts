@@ -1,5 +1,5 @@
 import type { ContainerSpec, Workload } from '../driver.ts'
-import { type Check, fields, lines, number, oneOf, text } from './shape.ts'
+import { type ShapeCheck, fields, lines, number, oneOf, text } from './shape.ts'
 
 /** Behaviour of a simulated program. Without `ends` it runs until it is stopped. Times are in milliseconds. */
 export type SimBehaviour = {
@@ -67,7 +67,7 @@ const behaviourCheck = fields({}, {
   response: fields({ status: number, text }),
   listens: oneOf(true, false),
   isServedSeparately: oneOf(true, false),
-} satisfies Record<keyof SimBehaviour, Check>)
+} satisfies Record<keyof SimBehaviour, ShapeCheck>)
 
 const requireOneEnding = (value: object, at: string) =>
   'exitCode' in value === 'outOfMemory' in value ? `${at} must have either exitCode or outOfMemory` : null

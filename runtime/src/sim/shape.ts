@@ -1,21 +1,21 @@
 /** Validates a JSON value: returns an error message, or null if it is valid. `at`: name of the value for messages. */
-export type Check = (value: unknown, at: string) => string | null
+export type ShapeCheck = (value: unknown, at: string) => string | null
 
-export const number: Check = (value, at) => (typeof value === 'number' ? null : `${at} must be a number`)
+export const number: ShapeCheck = (value, at) => (typeof value === 'number' ? null : `${at} must be a number`)
 
-export const text: Check = (value, at) => (typeof value === 'string' ? null : `${at} must be a string`)
+export const text: ShapeCheck = (value, at) => (typeof value === 'string' ? null : `${at} must be a string`)
 
-export const lines: Check = (value, at) =>
+export const lines: ShapeCheck = (value, at) =>
   Array.isArray(value) && value.every((line) => typeof line === 'string') ? null : `${at} must be an array of strings`
 
 export const oneOf =
-  (...allowed: readonly (string | boolean)[]): Check =>
+  (...allowed: readonly (string | boolean)[]): ShapeCheck =>
   (value, at) =>
     allowed.some((item) => item === value) ? null : `${at} must be ${allowed.join(' or ')}`
 
 /** Accepts an object with these fields and no others. */
 export const fields =
-  (required: Record<string, Check>, optional: Record<string, Check> = {}): Check =>
+  (required: Record<string, ShapeCheck>, optional: Record<string, ShapeCheck> = {}): ShapeCheck =>
   (value, at) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return `${at} must be an object`
     const checks = new Map(Object.entries({ ...required, ...optional }))

@@ -1,7 +1,7 @@
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { systemClock } from '../clock.ts'
-import type { ContainerSpec, Endpoint, Workload } from '../driver.ts'
+import { systemRuntimeClock } from '../clock.ts'
+import type { ContainerSpec, PortEndpoint, Workload } from '../driver.ts'
 import { ManualClock } from '../manual-clock.ts'
 import { BEHAVIOUR_VARIABLE, type SimBehaviour } from './behaviour.ts'
 import { progressAfter } from './sim-progress.ts'
@@ -70,7 +70,7 @@ describe('a simulated processor', () => {
 
 test('the servers of programs can run in another process', async () => {
   const startedAt = new Date()
-  const runtime = createSimRuntime({ clock: systemClock, serve: true })
+  const runtime = createSimRuntime({ clock: systemRuntimeClock, serve: true })
   await runtime.start()
   const behaviour: SimBehaviour = { sync, isServedSeparately: true }
   await runtime.apply(workload(container('processor', behaviour), container('api', { isServedSeparately: true })))
@@ -202,7 +202,7 @@ test('a month of thousands of squids is simulated without running each moment', 
 })
 
 function call(
-  endpoint: Endpoint | null,
+  endpoint: PortEndpoint | null,
   method: string,
   path: string,
   body?: string,

@@ -18,7 +18,7 @@ import {
   type UnpackRequest,
   type Unpacked,
 } from '../builder.ts'
-import { type Check, fields, lines, number, oneOf, text } from './shape.ts'
+import { type ShapeCheck, fields, lines, number, oneOf, text } from './shape.ts'
 
 /** A simulated build, configured by the field `sim` of a squid's package.json. */
 export type SimBuild = {
@@ -100,7 +100,7 @@ const buildCheck = fields({}, {
   whileExists: text,
   prints: lines,
   fails: fields({ kind: oneOf(...buildFailureKinds), message: text }),
-} satisfies Record<keyof SimBuild, Check>)
+} satisfies Record<keyof SimBuild, ShapeCheck>)
 
 /** @throws BuildFailure for an invalid simulation */
 function simBuildOf({ packageJson }: Unpacked): SimBuild {

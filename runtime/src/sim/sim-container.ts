@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { backoffMs, consecutiveCrashes } from '../backoff.ts'
-import { Timers, type Clock } from '../clock.ts'
+import { Timers, type RuntimeClock } from '../clock.ts'
 import type { ContainerSpec, ContainerState, RunOutcome, LastRun, Observation, Run, ContainerUsage } from '../driver.ts'
 import { UNEXPECTED_EXIT_MESSAGE, IMAGE_MISSING_MESSAGE, exitMessage, isFinal } from '../exit-message.ts'
 import { type SimBehaviour, sdkLine } from './behaviour.ts'
@@ -11,7 +11,7 @@ const KILLED = 137
 const TERMINATED = 143
 
 export type SimContainerOptions = {
-  clock: Clock
+  clock: RuntimeClock
   workload: string
   spec: ContainerSpec
   behaviour: SimBehaviour

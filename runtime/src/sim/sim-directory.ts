@@ -1,4 +1,4 @@
-import type { ContainerName, Directory, Endpoint, EndpointListener, WorkloadId } from '../driver.ts'
+import type { ContainerName, Directory, PortEndpoint, EndpointListener, WorkloadId } from '../driver.ts'
 import type { SimHost } from './sim-driver.ts'
 
 /** Endpoints of simulated containers, in the process of the simulation. */
@@ -14,7 +14,7 @@ export class SimDirectory implements Directory {
 
   async start(): Promise<void> {}
 
-  endpoint(id: WorkloadId, name: ContainerName, port: number): Endpoint | null {
+  endpoint(id: WorkloadId, name: ContainerName, port: number): PortEndpoint | null {
     const container = this.#host.find(id, name)
     if (!container?.spec.ports.includes(port)) return null
     // Port 9 (discard) has no listener, so connections are refused, as for a container without a server.

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Clock, systemClock } from '../clock.ts'
+import { type RuntimeClock, systemRuntimeClock } from '../clock.ts'
 import type {
   ContainerName,
   ContainerSpec,
@@ -22,7 +22,7 @@ import { SimServers } from './servers/sim-servers.ts'
 
 export type SimRuntimeOptions = {
   /** Default: the system clock. */
-  clock?: Clock
+  clock?: RuntimeClock
   /** Returns the behaviour of a container whose environment does not define one; undefined: it behaves like a healthy squid. */
   behaviour?: (workload: Workload, spec: ContainerSpec) => SimBehaviour | undefined
   hasImage?: (image: string) => boolean
@@ -144,7 +144,7 @@ export class SimRuntime implements Runtime {
 
   /** Simulates that the host of a container stops responding. */
   loseHost(id: WorkloadId, container: ContainerName): void {
-    this.host.lost.set(`${id}/${container}`, (this.#options.clock ?? systemClock).now())
+    this.host.lost.set(`${id}/${container}`, (this.#options.clock ?? systemRuntimeClock).now())
   }
 
   async abandon(id: WorkloadId, container: ContainerName): Promise<void> {
@@ -174,7 +174,7 @@ export class SimRuntime implements Runtime {
   }
 
   #open(desired: Workload, spec: ContainerSpec, previous: SimContainer | undefined): SimContainer {
-    const { clock = systemClock, behaviour, hasImage = () => true } = this.#options
+    const { clock = systemRuntimeClock, behaviour, hasImage = () => true } = this.#options
     const { logs, servers } = this.host
     return new SimContainer({
       clock,

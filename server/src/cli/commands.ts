@@ -76,7 +76,7 @@ export async function setUserOperator(app: App, { email, off = false }: CliOptio
 }
 
 /** Creates an API token. Returns `{token}`, which cannot be read again later. `code`: the only organization of the token; default: all. */
-export async function addToken(app: App, { email, name, scope = 'deploy', code }: CliOptions): Result {
+export async function addUserToken(app: App, { email, name, scope = 'deploy', code }: CliOptions): Result {
   const user = await findConfirmedAccount(app.db, email.toLowerCase())
   if (!user) throw new Error(`There is no user ${email}. Create one with: user add --email ${email} --name <name>`)
   const tokenScope = tokenScopes.find((known) => known === scope)
@@ -92,7 +92,7 @@ export async function addToken(app: App, { email, name, scope = 'deploy', code }
 }
 
 /** Creates an organization whose admin is the user of --email. Returns `{id, code, name, status}`. */
-export async function addOrg(app: App, { code, name, email }: CliOptions): Result {
+export async function addOrgWithAdmin(app: App, { code, name, email }: CliOptions): Result {
   const user = await findConfirmedAccount(app.db, email.toLowerCase())
   if (!user) throw new Error(`There is no user ${email}.`)
   const org = await createOrg(app, { code, name, email: email.toLowerCase(), adminId: user.id })
@@ -160,7 +160,7 @@ export const accountCommands: Record<string, Command> = {
     summary: "open the operator's console (/admin) to a user; --off closes it immediately",
   },
   'token add': {
-    run: addToken,
+    run: addUserToken,
     options: ['email', 'name'],
     optional: ['scope', 'code'],
     summary: `create an API token for a user and print it; --scope: ${tokenScopes.join(', ')} (default: deploy); --code: only for this organization`,

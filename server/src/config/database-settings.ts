@@ -3,7 +3,7 @@ import { isSamePostgres } from '../db/database.ts'
 import { InvalidSettingError } from './invalid-setting.ts'
 
 /** Settings of the Postgres servers. */
-export const databaseSettings = {
+export const postgresSettings = {
   DATABASE_URL: z
     .string()
     .optional()

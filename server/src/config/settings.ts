@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { databaseSettings } from './database-settings.ts'
+import { postgresSettings } from './database-settings.ts'
 import { registrySettings } from './registry-settings.ts'
 import { retentionSettings } from './retention-settings.ts'
 import { runtimeSettings } from './runtime-settings.ts'
@@ -40,7 +40,7 @@ export const settings = {
     .string()
     .default('.shoal')
     .describe('Directory of the files of Shoal: embedded Postgres, uploads, images, keys.'),
-  ...databaseSettings,
+  ...postgresSettings,
   ...runtimeSettings,
   SHOAL_SANDBOX: z
     .enum(['auto', 'none'])

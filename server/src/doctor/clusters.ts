@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts'
 import { mainServer } from '../config/database-settings.ts'
 import { isSamePostgres } from '../db/database.ts'
 import { clusterNames } from '../startup/open-postgres.ts'
-import { readPostgres, type PostgresState } from './postgres-store.ts'
+import { readPostgres, type PostgresServerState } from './postgres-store.ts'
 
 type Installation = { config: Config; clock: Clock; stateDir: string }
 
@@ -46,7 +46,7 @@ function embeddedUrl(dir: string): string | null {
 }
 
 /** A Postgres of the installation and what it reported. `state` is null while an embedded one does not run, or if there is an `error`. */
-export type ClusterReading = Omit<Cluster, 'url'> & { state: PostgresState | null; error: unknown }
+export type ClusterReading = Omit<Cluster, 'url'> & { state: PostgresServerState | null; error: unknown }
 
 /** Returns a function that reads the Postgres servers of the installation at its first call, and returns the same readings after that. */
 export function clusterReader(installation: Installation): () => Promise<ClusterReading[]> {

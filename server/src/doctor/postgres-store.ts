@@ -3,7 +3,7 @@
 import pg from 'pg'
 
 /** The state of a Postgres server. `offsetMs`: its clock minus the clock of this host. */
-export type PostgresState = {
+export type PostgresServerState = {
   version: string
   versionNumber: number
   connections: number
@@ -13,12 +13,12 @@ export type PostgresState = {
 }
 
 /** Reads the state of a Postgres server. @throws Error if it does not respond within five seconds */
-export async function readPostgres(url: string, nowMs: () => number): Promise<PostgresState> {
+export async function readPostgres(url: string, nowMs: () => number): Promise<PostgresServerState> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000, query_timeout: 5_000 })
   client.on('error', () => undefined)
   await client.connect()
   try {
-    const { rows } = await client.query<Omit<PostgresState, 'offsetMs'> & { atMs: number }>(`
+    const { rows } = await client.query<Omit<PostgresServerState, 'offsetMs'> & { atMs: number }>(`
       select current_setting('server_version') as version,
         current_setting('server_version_num')::int as "versionNumber",
         (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as connections,

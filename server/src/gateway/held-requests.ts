@@ -3,7 +3,7 @@ import { parseWorkloadId } from '../modules/manifest/index.ts'
 import { unavailableReason } from './gateway-errors.ts'
 import type { Route } from './routes-store.ts'
 import type { RoutingTable } from './routing-table.ts'
-import { canConnect, type SquidPrograms } from './squid-programs.ts'
+import { acceptsConnections, type SquidPrograms } from './squid-programs.ts'
 import { MemoryBudget } from '../collections/memory-budget.ts'
 
 /** Limits of the requests that wait for a version to respond. */
@@ -155,7 +155,7 @@ export class HeldRequests {
     const route = this.#table.get(squidId)
     if (!route || unavailableReason(route) || route.apiReplicas === 0) return true
     for (const program of this.#programs.replicas(route, 'api')) {
-      if (await canConnect(program)) {
+      if (await acceptsConnections(program)) {
         program.avoidUntilMs = 0
         return true
       }

@@ -8,7 +8,7 @@ import { metricsRegistry } from '../health/metrics-registry.ts'
 const minuteMs = 60_000
 
 /** A response to count, or an error of the gateway. */
-export type IngressCount = {
+export type ServedRequest = {
   squidId: number
   status: number
   bytes: number
@@ -46,7 +46,7 @@ export class IngressMeter {
   }
 
   /** Counts one response. Statuses below 400 are successes (spec 2.9: Valid and Invalid). */
-  count({ squidId, status, bytes, elapsedMs, isFailure }: IngressCount): void {
+  count({ squidId, status, bytes, elapsedMs, isFailure }: ServedRequest): void {
     this.#seconds.observe({ status: statusClass(status) }, elapsedMs / 1000)
     const startMs = Math.floor(this.#app.clock.now().getTime() / minuteMs) * minuteMs
     const row = this.#buffer.row(`${squidId} ${startMs}`, () => ({

@@ -12,7 +12,7 @@ import {
 } from './gateway-errors.ts'
 import { callerAddress, requestHeaders, responseHeaders } from './headers.ts'
 import type { Route } from './routes-store.ts'
-import { canConnect, isAvoided, type SquidProgram } from './squid-programs.ts'
+import { acceptsConnections, isAvoided, type SquidProgram } from './squid-programs.ts'
 import { untilDrained } from '../ports/write-response.ts'
 
 /** A request to forward, and how to find a program for it. */
@@ -41,7 +41,8 @@ export type ForwardOptions = {
 }
 
 /** What was sent to the caller, or the error that the caller must still receive. */
-export type Outcome = { status: number; bytes: number; elapsedMs: number; isFailure: boolean } | { error: GatewayError }
+export type ForwardOutcome =
+  { status: number; bytes: number; elapsedMs: number; isFailure: boolean } | { error: GatewayError }
 
 /** Bodies up to this size are buffered, so that the request can be sent to another program. */
 const maxHeldBytes = 65_536
@@ -68,7 +69,7 @@ const bodyUnreadCodes = new Set(['UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])
  * Forwards a request to a squid and streams the response back, with backpressure in both directions. The request waits while no
  * program accepts connections. Never rejects.
  */
-export async function forward(options: ForwardOptions): Promise<Outcome> {
+export async function forward(options: ForwardOptions): Promise<ForwardOutcome> {
   const body = await bufferSmallBody(options.req).catch(() => undefined)
   // The caller disconnected before the request was complete.
   if (body === undefined) return { error: callerDisconnected }
@@ -77,7 +78,7 @@ export async function forward(options: ForwardOptions): Promise<Outcome> {
   for (let attempts = 0; ;) {
     const program = options.pick()
     // A streamed body can be read only once, so the gateway first checks that the program accepts connections.
-    if (program && (body !== streamed || (await canConnect(program)))) {
+    if (program && (body !== streamed || (await acceptsConnections(program)))) {
       if (program.inFlight >= options.maxInFlight) return { error: overloaded(options.route) }
       if (!isBodyCounted && !countBody(options, program)) return { error: tooManyBodies(options.route) }
       isBodyCounted = true
@@ -153,7 +154,7 @@ function send(
   options: ForwardOptions,
   program: SquidProgram,
   body: Buffer | IncomingMessage | null,
-): Promise<Outcome | { failure: Error }> {
+): Promise<ForwardOutcome | { failure: Error }> {
   const { req, res, cors } = options
   const startedMs = performance.now()
   const headers = requestHeaders(req, options.isProxyTrusted)

@@ -142,7 +142,7 @@ const replicasOf = (route: Route, kind: ReplicatedKind) =>
 export const isAvoided = (program: SquidProgram): boolean => program.avoidUntilMs > performance.now()
 
 /** Whether the endpoint accepts connections. */
-export function canConnect({ endpoint }: Pick<SquidProgram, 'endpoint'>, timeoutMs = 1_000): Promise<boolean> {
+export function acceptsConnections({ endpoint }: Pick<SquidProgram, 'endpoint'>, timeoutMs = 1_000): Promise<boolean> {
   return new Promise((done) => {
     const socket = connect(endpoint)
     const end = (isOpen: boolean) => {

@@ -20,7 +20,7 @@ import {
 } from './gateway-errors.ts'
 import { corsHeaders, preflightHeaders } from './headers.ts'
 import { defaultHoldingLimits, HeldRequests, type HoldingLimits } from './held-requests.ts'
-import { IngressMeter, type IngressCount } from './ingress-meter.ts'
+import { IngressMeter, type ServedRequest } from './ingress-meter.ts'
 import { forward, type ForwardOptions } from './proxy.ts'
 import type { Route } from './routes-store.ts'
 import type { RoutingTable } from './routing-table.ts'
@@ -155,7 +155,7 @@ export class SquidRoute {
     socket: Duplex,
     head: Buffer,
     found: ResolvedTarget,
-  ): Promise<Pick<IngressCount, 'status' | 'isFailure'>> {
+  ): Promise<Pick<ServedRequest, 'status' | 'isFailure'>> {
     const { route, target } = found
     const { draining, config } = this.#app
     const wait = this.#waiter(found, socket)
@@ -207,7 +207,7 @@ const isPreflight = (req: IncomingMessage): boolean =>
   req.method === 'OPTIONS' && Boolean(req.headers['access-control-request-method'])
 
 /** Rejects an upgrade. Returns the HTTP status, and whether the squid or the gateway failed. */
-function rejectWith(socket: Duplex, error: GatewayError): Pick<IngressCount, 'status' | 'isFailure'> {
+function rejectWith(socket: Duplex, error: GatewayError): Pick<ServedRequest, 'status' | 'isFailure'> {
   const isFailure = isOutage(error) && !socket.destroyed
   rejectUpgrade(socket, error.status, bodyOf(error))
   return { status: error.status, isFailure }

@@ -26,7 +26,7 @@ export async function readyz(app: ReadinessApp): Promise<HealthResponse> {
 }
 
 /** Responds to `/metrics`; null if the request does not have SHOAL_METRICS_TOKEN. */
-export async function metrics(app: App, authorization: string | undefined): Promise<HealthResponse | null> {
+export async function metricsResponse(app: App, authorization: string | undefined): Promise<HealthResponse | null> {
   const { isAllowed, registry } = metricsOf(app)
   if (!isAllowed(authorization)) return null
   return { status: 200, type: registry.contentType, body: await registry.metrics() }
@@ -38,7 +38,7 @@ export async function healthResponse(app: App, req: IncomingMessage): Promise<He
   const path = req.url?.split('?')[0]
   if (path === '/' || path === '/healthz') return healthz()
   if (path === '/readyz') return await readyz(app)
-  return path === '/metrics' ? await metrics(app, req.headers.authorization) : null
+  return path === '/metrics' ? await metricsResponse(app, req.headers.authorization) : null
 }
 
 /** Sends a response on a plain HTTP port, without its body for HEAD. */

@@ -5,7 +5,7 @@ import type { App } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import { canQuery } from '../db/probe.ts'
 import type { CertificateFact } from '../modules/certificates/index.ts'
-import { freeShare, minFreeShare, readDisk, reserveBytes, type Disk } from './disk.ts'
+import { freeShare, minFreeShare, readDisk, reserveBytes, type DiskSpace } from './disk.ts'
 
 /** The names of checks. `config/operate-sections.ts` describes each. */
 export type CheckName = 'database' | 'worker' | 'gateway' | 'squids' | 'disk' | 'server'
@@ -98,13 +98,13 @@ async function checkSquidsPostgres({ database, databaseHosts }: ReadinessApp): P
   return problems.flat().join(', ') || 'ok'
 }
 
-const freeText = (disk: Disk) => `only ${(freeShare(disk) * 100).toFixed(1)} % is free`
+const freeText = (disk: DiskSpace) => `only ${(freeShare(disk) * 100).toFixed(1)} % is free`
 
 /** Returns a warning. It does not affect readiness, so that a load balancer does not remove all servers on this disk. */
-const diskWarning = (disk: Disk, config: Config): string | null =>
+const diskWarning = (disk: DiskSpace, config: Config): string | null =>
   disk.freeBytes < reserveBytes(disk, config) ? `${freeText(disk)}: deployments are refused` : null
 
-function diskProblem(disk: Disk | null): string | null {
+function diskProblem(disk: DiskSpace | null): string | null {
   if (disk === null) return 'does not respond'
   return freeShare(disk) < minFreeShare ? freeText(disk) : null
 }

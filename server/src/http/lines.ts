@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 
 /** An idle stream sends a blank line at this interval, which shows proxies and clients that it is alive. */
-export const heartbeatMs = 5_000
+export const blankLineMs = 5_000
 
 /** How often a stream checks whether its caller may still read it. */
 const recheckMs = 30_000
@@ -55,7 +55,7 @@ function heartbeat(ending?: AbortSignal) {
   let cancel = () => {}
   const due = new Promise<'beat'>((done) => {
     const beat = () => done('beat')
-    const timer = setTimeout(beat, heartbeatMs)
+    const timer = setTimeout(beat, blankLineMs)
     ending?.addEventListener('abort', beat)
     cancel = () => {
       clearTimeout(timer)

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Histogram } from 'prom-client'
 import type { App } from '../app.ts'
 import { notFound } from '../errors.ts'
-import { metrics } from '../health/health.ts'
+import { metricsResponse } from '../health/health.ts'
 import { metricsOf } from '../health/metrics.ts'
 
 /** Serves `/metrics` on the port of the API, including the duration of its requests. */
@@ -10,7 +10,7 @@ export function mountServerMetrics(server: FastifyInstance, app: App): void {
   if (!app.config.SHOAL_METRICS_TOKEN) return
   metricsOf(app).registry.registerMetric(createRequestHistogram(server))
   server.get('/metrics', async (request, reply) => {
-    const response = await metrics(app, request.headers.authorization)
+    const response = await metricsResponse(app, request.headers.authorization)
     if (!response) throw notFound('Page')
     return reply.header('cache-control', 'no-store').type(response.type).send(response.body)
   })

@@ -31,7 +31,7 @@ export type JobContext = {
   signal: AbortSignal
 }
 
-export type SendOptions = {
+export type JobOptions = {
   /** A UUID. Default: random. */
   id?: string
   delayMs?: number
@@ -43,7 +43,7 @@ export type SendOptions = {
 
 export type Jobs = {
   /** Sends a job as part of the current transaction: together with the rows that it refers to, or not at all. */
-  send: (queue: Queue, data: object, options?: SendOptions) => Promise<void>
+  send: (queue: Queue, data: object, options?: JobOptions) => Promise<void>
   /** Starts to process these jobs. Must be called only once, by a worker. */
   work: (jobs: Job<never>[]) => Promise<void>
   /** Aborts running jobs; another worker retries those that do not end within five seconds. */

@@ -25,7 +25,7 @@ const jobTables = [
 type Table = CopiedTable & { parent: string | null; bound: string | null }
 
 /** Returns the tables whose rows are copied, with their partitions instead of partitioned tables. */
-export async function listTables(client: Client): Promise<Table[]> {
+export async function listControlPlaneTables(client: Client): Promise<Table[]> {
   const { rows } = await client.query<Table>(
     `select format('%I.%I', n.nspname, c.relname) as name, pg_table_size(c.oid)::float8 as bytes, c.reltuples::float8 as rows,
        array(select quote_ident(a.attname) from pg_attribute a
@@ -92,7 +92,7 @@ export async function lockTables(client: Client): Promise<Table[]> {
   await client.query('begin isolation level repeatable read')
   // The snapshot is taken only by the statement after this one, when all earlier writes have ended.
   await client.query(`lock table ${rows.map(({ name }) => `only ${name}`).join(', ')} in share mode`)
-  return await listTables(client)
+  return await listControlPlaneTables(client)
 }
 
 /** Returns the names of the queues; none if no server has started on this database, since the first one creates the table of queues. */
@@ -111,13 +111,13 @@ const partitionName = /_\d{8}"?$/
  * Copies all rows and the values of all sequences into a database with the same migrations, in the open transaction of `to`, and compares both.
  * @throws Error that names the first table that the copy lacks, or whose rows differ
  */
-export async function copyRows(
+export async function copyTableRows(
   from: Client,
   to: Client,
   tables: Table[],
   onBytes: (bytes: number) => void,
 ): Promise<{ tables: number; rows: number }> {
-  const present = new Set((await listTables(to)).map(({ name }) => name))
+  const present = new Set((await listControlPlaneTables(to)).map(({ name }) => name))
   const copied: Table[] = []
   for (const table of tables) {
     if (!present.has(table.name)) {

@@ -9,7 +9,7 @@ import { createLog } from '../startup/log.ts'
 import { cloneDatabase, emptyDatabase } from '../testing/test-database.ts'
 import {
   compareRows,
-  copyRows,
+  copyTableRows,
   dropContents,
   listQueues,
   listTableNames,
@@ -62,7 +62,7 @@ async function copy() {
   await jobs.close()
   const tables = await lockTables(from)
   await to.query('begin')
-  const copied = await copyRows(from, to, tables, () => {})
+  const copied = await copyTableRows(from, to, tables, () => {})
   await to.query('commit')
   return { tables, copied }
 }

@@ -8,7 +8,7 @@ import { startJobs } from '../jobs/jobs.ts'
 import { servers } from '../modules/databases/index.ts'
 import { recordAudit } from '../modules/audit/index.ts'
 import { installationMoves } from '../modules/deployments/index.ts'
-import { copyRows, dropContents, listQueues, listTableNames, lockTables } from './control-plane-store.ts'
+import { copyTableRows, dropContents, listQueues, listTableNames, lockTables } from './control-plane-store.ts'
 import { connectForMove } from './move-client-store.ts'
 import type { MovingApp, PlannedDatabase } from './plan.ts'
 import type { Side } from './side.ts'
@@ -75,7 +75,7 @@ export async function copyInstallation(
   }
   step('Copying the control plane')
   await to.query('begin')
-  const controlPlane = await copyRows(from, to, tables, copies.onBytes)
+  const controlPlane = await copyTableRows(from, to, tables, copies.onBytes)
   const details: MoveDetails = {
     servers: Object.fromEntries(databases.map(({ row, to: server }) => [row.squidId, server])),
     copied: copied.map(({ row }) => row.squidId),

@@ -11,7 +11,7 @@ import {
   watchMemory,
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
-  type WatchOptions,
+  type PostgresWatchOptions,
 } from '@shoal/runtime'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -180,7 +180,7 @@ async function splitIfNeeded(
 /** Starts a cluster. If the cluster of squids fails to start, returns the address at which `watchEmbeddedPostgres` will start it later. */
 async function startOrDescribe(
   options: EmbeddedPostgresOptions,
-): Promise<{ postgres: EmbeddedPostgres; notStarted?: NonNullable<WatchOptions['notStarted']> }> {
+): Promise<{ postgres: EmbeddedPostgres; notStarted?: NonNullable<PostgresWatchOptions['notStarted']> }> {
   try {
     return { postgres: await startEmbeddedPostgres(options) }
   } catch (error) {

@@ -5,11 +5,11 @@ import type { LayerRecords } from './layer-records.ts'
 import type { PackedLayer } from './pack-layer.ts'
 
 /** What stores an image: a registry, or a folder. */
-export type ImageStore = Pick<RegistryClient, 'hasBlob' | 'mountBlob' | 'pushBlob' | 'putManifest'>
+export type LayerStore = Pick<RegistryClient, 'hasBlob' | 'mountBlob' | 'pushBlob' | 'putManifest'>
 
 /** Where and how the layers of one image are pushed. */
 export type LayerTarget = {
-  client: ImageStore
+  client: LayerStore
   repository: string
   /** The repository of layers that all tenants share. */
   sharedRepository: string

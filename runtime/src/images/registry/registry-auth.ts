@@ -3,7 +3,7 @@ import type { Credentials } from './credentials.ts'
 import { RegistryError, refused } from './registry-error.ts'
 
 /** What a token permits, such as `repository:o1:pull,push`. */
-export type Scope = string
+export type RegistryScope = string
 
 type Challenge = { scheme: 'basic' } | { scheme: 'bearer'; realm: string; service: string | null }
 
@@ -31,7 +31,7 @@ export class RegistryAuth {
   }
 
   /** Returns the `Authorization` header of a request; null before the registry's first challenge, or for Basic without a password. */
-  async header(scopes: Scope[]): Promise<string | null> {
+  async header(scopes: RegistryScope[]): Promise<string | null> {
     if (this.#challenge === null) return null
     if (this.#challenge.scheme === 'basic') return basic(await this.#credentials())
     const key = scopes.join(' ')
@@ -43,7 +43,7 @@ export class RegistryAuth {
   }
 
   /** Stores the challenge of a 401 response for `header`. Returns false if repeating the request would not help. */
-  accept(wwwAuthenticate: string, scopes: Scope[]): boolean {
+  accept(wwwAuthenticate: string, scopes: RegistryScope[]): boolean {
     const challenge = parseChallenge(wwwAuthenticate)
     if (challenge === null) return false
     this.#challenge = challenge
@@ -53,7 +53,7 @@ export class RegistryAuth {
 
   async #requestToken(
     { realm, service }: Extract<Challenge, { scheme: 'bearer' }>,
-    scopes: Scope[],
+    scopes: RegistryScope[],
   ): Promise<{ token: string; lifetimeS: number }> {
     const url = new URL(realm)
     const purpose = `sign in to the registry ${this.#host} with its token server ${url.host}`

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Dispatcher, request } from 'undici'
 import type { Credentials } from './credentials.ts'
-import { RegistryAuth, type Scope } from './registry-auth.ts'
+import { RegistryAuth, type RegistryScope } from './registry-auth.ts'
 import { type Purpose, RegistryError, refused } from './registry-error.ts'
 
 export type RegistryRequest = {
@@ -10,7 +10,7 @@ export type RegistryRequest = {
   method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** A path on the registry, or an absolute URL that it returned. */
   url: string
-  scopes: Scope[]
+  scopes: RegistryScope[]
   headers?: Record<string, string>
   /** Creates the body, once for each attempt. */
   body?: () => Buffer | Readable

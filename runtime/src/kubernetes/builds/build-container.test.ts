@@ -26,7 +26,7 @@ import {
   type ResultTree,
   receiveTree,
   storeArchive,
-  unpackDependencies,
+  unpackReceivedDependencies,
 } from './build-results.ts'
 import { type BuildContainer, BuildServer } from './build-server.ts'
 
@@ -78,7 +78,7 @@ async function runContainer(actions: BuildAction[], onEvent: (served: Served) =>
       if (name === 'app') served.app = await receiveTree(archive, join(folder, 'received'), context)
       else {
         await storeArchive(archive, join(folder, 'stored'), context)
-        served.dependencies = (await unpackDependencies(join(folder, 'stored'), context)).dir
+        served.dependencies = (await unpackReceivedDependencies(join(folder, 'stored'), context)).dir
       }
     },
     readEvents: (stream) =>

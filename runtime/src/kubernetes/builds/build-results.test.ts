@@ -17,7 +17,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type TestEntry, archiveOf, streamOf, tarOf } from '../../build/archive-harness.ts'
 import { TreeTasks } from '../../build/tree-tasks.ts'
 import { BuildFailure } from '../../builder.ts'
-import { DEPENDENCIES_ARCHIVE, receiveTree, storeArchive, unpackDependencies } from './build-results.ts'
+import { DEPENDENCIES_ARCHIVE, receiveTree, storeArchive, unpackReceivedDependencies } from './build-results.ts'
 
 const limits = { diskBytes: 10_000_000 }
 
@@ -101,7 +101,7 @@ describe('the dependencies that a build sends', () => {
       dir,
       context,
     )
-      .then(() => unpackDependencies(dir, context))
+      .then(() => unpackReceivedDependencies(dir, context))
       .catch((reason: unknown) => reason)
     return { dir, result }
   }

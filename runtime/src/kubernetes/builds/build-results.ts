@@ -88,7 +88,10 @@ export async function storeArchive(
  * dependencies.
  * @throws BuildFailure if the archive is damaged, hostile or too large
  */
-export async function unpackDependencies(dir: string, { limits, trees }: ReceiveContext): Promise<DependencyTrees> {
+export async function unpackReceivedDependencies(
+  dir: string,
+  { limits, trees }: ReceiveContext,
+): Promise<DependencyTrees> {
   const unpackLimits = unpackLimitsOf(limits)
   try {
     const [file, to] = [join(dir, DEPENDENCIES_ARCHIVE), join(dir, 'production')]

@@ -18,7 +18,7 @@ import {
   type ResultTree,
   receiveTree,
   storeArchive,
-  unpackDependencies,
+  unpackReceivedDependencies,
 } from './build-results.ts'
 import type { BuildContainer } from './build-server.ts'
 import type { BuildJobs } from './build-jobs.ts'
@@ -124,7 +124,7 @@ function containersOf(
   const receiveModules: ReturnType<BuildContainer['receive']> = async (archive) => {
     const target = join(dir, 'dependencies')
     await storeArchive(archive, target, receiving).catch(reportFailure)
-    storing = unpackDependencies(target, receiving).then(onDependencies)
+    storing = unpackReceivedDependencies(target, receiving).then(onDependencies)
     storing.catch(outcome.reject)
   }
   const openSource = () => packTree(plan.source, 'compressed')

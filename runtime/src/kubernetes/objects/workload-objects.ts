@@ -9,8 +9,8 @@ export type WorkloadOptions = PodOptions & { installation: string }
  * A workload as stored in its anchor, the ConfigMap that owns its other objects: each container without its environment, but with the
  * name of its objects.
  */
-export type DesiredWorkload = Omit<Workload, 'containers'> & { containers: DesiredContainer[] }
-export type DesiredContainer = ContainerSpec & { object: string }
+export type DesiredWorkload = Omit<Workload, 'containers'> & { containers: AnchoredContainer[] }
+export type AnchoredContainer = ContainerSpec & { object: string }
 
 /** The key of the desired state in the anchor's data. */
 export const DESIRED = 'workload'
@@ -69,7 +69,7 @@ export function secretObject(
 export function programObject(
   options: WorkloadOptions,
   desired: DesiredWorkload,
-  spec: DesiredContainer,
+  spec: AnchoredContainer,
   anchorUid: string,
 ): NewObject {
   const metadata = metadataOf(options, desired, spec.name, spec.object, anchorUid)

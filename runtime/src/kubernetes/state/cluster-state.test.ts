@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { systemClock } from '../../clock.ts'
+import { systemRuntimeClock } from '../../clock.ts'
 import { type ScriptedResponse, listResponse, startScriptedApiServer } from '../client/api-server-harness.ts'
 import { labels } from '../names.ts'
 import { ClusterState } from './cluster-state.ts'
@@ -28,7 +28,7 @@ test('workloads are reconciled only when all objects are known, since programs s
   const state = new ClusterState({
     client,
     installation: 'test',
-    clock: systemClock,
+    clock: systemRuntimeClock,
     log: () => undefined,
     onChange: () => remainingLists.push(lists.length),
     onRun: () => undefined,

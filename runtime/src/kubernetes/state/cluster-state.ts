@@ -1,7 +1,7 @@
 import type { KubeClient } from '../client/kube-client.ts'
 import { kinds } from '../client/kinds.ts'
 import { Watch } from '../client/watch.ts'
-import type { Clock } from '../../clock.ts'
+import type { RuntimeClock } from '../../clock.ts'
 import { MANAGER, labelValue, labels, anchorName, namespaceOf } from '../names.ts'
 import type { ConfigMap, Deployment, Event, Job, KubeObject, Node, Pod } from '../objects/object-types.ts'
 import type { DesiredWorkload } from '../objects/workload-objects.ts'
@@ -11,7 +11,7 @@ import { WorkloadState } from './workload-state.ts'
 export type ClusterStateOptions = {
   client: KubeClient
   installation: string
-  clock: Clock
+  clock: RuntimeClock
   log: (message: string) => void
   /** Called for each workload when all objects are known for the first time, and after each later change of its objects. */
   onChange: (workload: WorkloadState) => void

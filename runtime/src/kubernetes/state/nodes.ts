@@ -1,12 +1,12 @@
-import type { Clock } from '../../clock.ts'
+import type { RuntimeClock } from '../../clock.ts'
 import type { Node } from '../objects/object-types.ts'
 
 /** The hosts of the cluster that do not respond. */
 export class Nodes {
-  readonly #clock: Clock
+  readonly #clock: RuntimeClock
   readonly #lostSince = new Map<string, Date>()
 
-  constructor(clock: Clock) {
+  constructor(clock: RuntimeClock) {
     this.#clock = clock
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { systemClock } from '../../clock.ts'
+import { systemRuntimeClock } from '../../clock.ts'
 import type { Restart } from '../../driver.ts'
 import { annotations } from '../names.ts'
 import type { ContainerStatus, Job, Node, Pod } from '../objects/object-types.ts'
@@ -20,7 +20,7 @@ const metadata = (name: string, overrides: object = {}) => ({
 
 /** Creates a workload with the container `one`, and functions that change its objects as the cluster does. */
 function open(restart: Restart = 'on-failure', runs?: string) {
-  const nodes = new Nodes(systemClock)
+  const nodes = new Nodes(systemRuntimeClock)
   const state = new WorkloadState('shoal-a-o7', nodes)
   const desired = { id: '12.3', containers: [{ name: 'one', restart, object: 'w12-3-one-a' }] }
   const setAnchor = (overrides: object = {}) => {

@@ -1,7 +1,7 @@
 import type { ContainerName, Observation, Restart } from '../../driver.ts'
 import { annotations } from '../names.ts'
 import type { ConfigMap, Deployment, Job, KubeObject, Pod } from '../objects/object-types.ts'
-import { type DesiredWorkload, DESIRED, type DesiredContainer } from '../objects/workload-objects.ts'
+import { type DesiredWorkload, DESIRED, type AnchoredContainer } from '../objects/workload-objects.ts'
 import { CreationPermits } from './creation-permits.ts'
 import type { Nodes } from './nodes.ts'
 import { observationOf } from './observation.ts'
@@ -160,7 +160,7 @@ export class WorkloadState {
     return [...this.controllers.values()].filter((controller) => containerOf(controller) === container)
   }
 
-  desiredContainer(container: ContainerName): DesiredContainer | undefined {
+  desiredContainer(container: ContainerName): AnchoredContainer | undefined {
     return this.desired?.containers.find(({ name }) => name === container)
   }
 

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline'
-import type { Clock } from '../../clock.ts'
+import type { RuntimeClock } from '../../clock.ts'
 import type { ContainerUsage } from '../../driver.ts'
 import type { KubeletClient } from '../client/kubelet-client.ts'
 import type { Pod } from '../objects/object-types.ts'
@@ -11,7 +11,7 @@ import { type CgroupReading, parseCadvisor } from './cadvisor.ts'
 export type ClusterUsageOptions = {
   kubelets: KubeletClient
   state: ClusterState
-  clock: Clock
+  clock: RuntimeClock
   /** Called with messages for operators. */
   log: (message: string) => void
 }

@@ -2,7 +2,7 @@ import { exitMessage, outOfSpaceMessage } from '../../exit-message.ts'
 import type { ContainerRecord, RecordedEnd } from '../container-record.ts'
 import type { ContainerContext } from '../container-run.ts'
 import { ranOutOfSpace } from '../run-log.ts'
-import { type Run, shimChild } from '../run.ts'
+import { type WatchedRun, shimChild } from '../run.ts'
 
 /** If the disk of a program cannot be measured, it counts as no longer full when a run has lasted this long. */
 const RECOVERED_AFTER_MS = 10 * 60_000
@@ -11,7 +11,7 @@ const RECOVERED_AFTER_MS = 10 * 60_000
 export async function measureDisk(
   { files, hostContext }: ContainerContext,
   record: ContainerRecord,
-  run: Run,
+  run: WatchedRun,
 ): Promise<Partial<ContainerRecord>> {
   const now = hostContext.clock.now()
   const pid = await shimChild(run)

@@ -8,7 +8,7 @@ import { writeResponse } from '../../ports/write-response.ts'
 const corsHeaders = { 'access-control-allow-origin': '*' }
 
 /** Sends a value as JSON. */
-export function sendJson(
+export function sendPortalJson(
   res: ServerResponse,
   status: number,
   body: unknown,
@@ -61,7 +61,7 @@ export function maxBodyBytes({ method, headers }: IncomingMessage): number {
 }
 
 /** Parses the body as JSON; null when the body is invalid or too long. */
-export async function readJson(req: IncomingMessage): Promise<unknown> {
+export async function readJsonBody(req: IncomingMessage): Promise<unknown> {
   const parts: Buffer[] = []
   let length = 0
   for await (const part of req as AsyncIterable<Buffer>) {

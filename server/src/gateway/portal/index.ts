@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { App } from '../../app.ts'
-import { datasetsOf, sourceOf } from '../../modules/portal/index.ts'
+import { datasetsOf, datasetSourceOf } from '../../modules/portal/index.ts'
 import { versionOf } from '../rpc/http.ts'
 import { openServices } from '../rpc/services.ts'
 import { maxStallMs } from '../../ports/write-response.ts'
 import { PortalCallers } from './callers.ts'
 import { EvmDataset } from './evm-dataset.ts'
-import { maxBodyBytes, sendJson } from './http.ts'
+import { maxBodyBytes, sendPortalJson } from './http.ts'
 import { PortalMeter } from './meter.ts'
 import { serveLocalDataset } from './local-dataset-route.ts'
 import { Relay } from './relay.ts'
@@ -33,13 +33,13 @@ export function createPortalRoute(app: App, { maxPerCaller, stallMs } = defaultL
 
   const serve = async (req: IncomingMessage, res: ServerResponse, datasetId: string, rest: string): Promise<void> => {
     if (req.method === 'OPTIONS') return void res.writeHead(204, preflightHeaders).end()
-    if (!/^[\w/-]*(?:\?.*)?$/.test(rest)) return void sendJson(res, 404, { error: 'Not found.' })
+    if (!/^[\w/-]*(?:\?.*)?$/.test(rest)) return void sendPortalJson(res, 404, { error: 'Not found.' })
     const dataset = datasets.find(datasetId)
-    if (!dataset) return void sendJson(res, 404, { error: `There is no dataset ${datasetId.slice(0, 100)}.` })
-    const source = sourceOf(app.config, dataset)
+    if (!dataset) return void sendPortalJson(res, 404, { error: `There is no dataset ${datasetId.slice(0, 100)}.` })
+    const source = datasetSourceOf(app.config, dataset)
     const service = source === 'rpc' && dataset.chain ? services.find(dataset.chain.id) : null
     const caller = callers.admit(req, res, service ? maxBodyBytes(req) : 0)
-    if (!caller) return void sendJson(res, 429, tooMany, retryLater)
+    if (!caller) return void sendPortalJson(res, 429, tooMany, retryLater)
     const request = { req, res, dataset, path: rest.split('?')[0] ?? '', isProxyTrusted, stallMs }
     if (service)
       meter.count(
@@ -50,7 +50,7 @@ export function createPortalRoute(app: App, { maxPerCaller, stallMs } = defaultL
     else if (source === 'portal' && relay)
       meter.count(dataset.id, versionOf(req), await relay.forward(req, res, dataset.id, rest))
     else
-      sendJson(res, 503, {
+      sendPortalJson(res, 503, {
         error: `${dataset.title} is not available: neither a portal nor a node of the chain is configured. The operator can add one.`,
       })
   }
@@ -62,7 +62,7 @@ export function createPortalRoute(app: App, { maxPerCaller, stallMs } = defaultL
       } catch (error) {
         if (!res.destroyed) app.log.error({ err: error, dataset: datasetId }, 'Portal request failed')
         if (res.headersSent) res.destroy()
-        else sendJson(res, 500, { error: 'Something failed on our side.' })
+        else sendPortalJson(res, 500, { error: 'Something failed on our side.' })
       }
     },
     close: async () => {

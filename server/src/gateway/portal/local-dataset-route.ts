@@ -4,7 +4,7 @@ import type { Dataset } from '../../modules/portal/index.ts'
 import { schemeOf } from '../headers.ts'
 import { ChainUnreadableError, type BlockRef, type EvmDataset } from './evm-dataset.ts'
 import { EvmQuery } from './evm-query.ts'
-import { readJson, sendJson, sendLines, sendText } from './http.ts'
+import { readJsonBody, sendPortalJson, sendLines, sendText } from './http.ts'
 
 /** How long a request waits for the next block before it gets an empty response. */
 const newBlockWaitMs = 5_000
@@ -29,12 +29,12 @@ type LocalRequest = {
 type Handler = (request: LocalRequest) => number | Promise<number>
 
 const sendMetadata: Handler = ({ res, dataset }) =>
-  sendJson(res, 200, { dataset: dataset.id, aliases: [], real_time: true, start_block: 0 })
+  sendPortalJson(res, 200, { dataset: dataset.id, aliases: [], real_time: true, start_block: 0 })
 
 const sendHead =
   (tag: 'latest' | 'finalized'): Handler =>
   async ({ res, blocks }) =>
-    sendJson(res, 200, await blocks.head(tag))
+    sendPortalJson(res, 200, await blocks.head(tag))
 
 const sendHeight =
   (tag: 'latest' | 'finalized'): Handler =>
@@ -62,17 +62,17 @@ export async function serveLocalDataset(request: LocalRequest): Promise<number> 
     if (/^GET \d+\/worker$/.test(route)) return sendText(res, 200, workerUrl(request), { 'cache-control': 'no-store' })
     const handler = Object.hasOwn(handlers, route) ? handlers[route] : undefined
     if (handler) return await handler(request)
-    return sendJson(res, 404, { error: 'Not found.' })
+    return sendPortalJson(res, 404, { error: 'Not found.' })
   } catch (error) {
     if (!(error instanceof ChainUnreadableError) || res.headersSent) throw error
-    return sendJson(res, 503, { error: error.message }, { 'retry-after': '1' })
+    return sendPortalJson(res, 503, { error: error.message }, { 'retry-after': '1' })
   }
 }
 
 async function readQuery(req: IncomingMessage, res: ServerResponse): Promise<EvmQuery | null> {
-  const parsed = EvmQuery.safeParse(await readJson(req))
+  const parsed = EvmQuery.safeParse(await readJsonBody(req))
   if (parsed.success) return parsed.data
-  sendJson(res, 400, { error: `The query is not valid. ${z.prettifyError(parsed.error)}` })
+  sendPortalJson(res, 400, { error: `The query is not valid. ${z.prettifyError(parsed.error)}` })
   return null
 }
 
@@ -82,7 +82,7 @@ async function stream({ req, res, blocks, stallMs }: LocalRequest, tag: 'latest'
   const deadlineMs = performance.now() + newBlockWaitMs
   for (;;) {
     const [head, fork] = [await blocks.head(tag), tag === 'latest' ? await blocks.forkOf(query) : null]
-    if (fork) return sendJson(res, 409, { previousBlocks: fork })
+    if (fork) return sendPortalJson(res, 409, { previousBlocks: fork })
     const headers = headersOf(head, await blocks.head('finalized'))
     if (head && head.number >= query.fromBlock) {
       const last = Math.min(query.toBlock ?? Infinity, head.number)
@@ -129,6 +129,6 @@ async function sendArchiveBlocks({ req, res, blocks }: LocalRequest): Promise<nu
   if (!query) return 0
   const head = await blocks.head('finalized')
   const last = Math.min(query.toBlock ?? Infinity, head?.number ?? -1, query.fromBlock + maxArchiveBlocks - 1)
-  if (last < query.fromBlock) return sendJson(res, 400, { error: `Block ${query.fromBlock} is not final yet.` })
-  return sendJson(res, 200, await Array.fromAsync(blocks.blocks(query, last)))
+  if (last < query.fromBlock) return sendPortalJson(res, 400, { error: `Block ${query.fromBlock} is not final yet.` })
+  return sendPortalJson(res, 200, await Array.fromAsync(blocks.blocks(query, last)))
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Pool } from 'undici'
 import { writeResponse } from '../../ports/write-response.ts'
-import { sendJson } from './http.ts'
+import { sendPortalJson } from './http.ts'
 
 /** Headers forwarded in each direction. Others may be hop-by-hop or identify this installation. */
 const requestHeaders = ['content-type', 'content-encoding', 'accept', 'accept-encoding', 'user-agent', 'x-squid-id']
@@ -37,7 +37,7 @@ export class Relay {
       })
     } catch {
       if (!res.destroyed)
-        return sendJson(res, 502, { error: 'The portal is not responding. Try again in a few seconds.' })
+        return sendPortalJson(res, 502, { error: 'The portal is not responding. Try again in a few seconds.' })
       return 0
     }
     const isForwarded = (name: string) => responseHeaders.includes(name) || name.startsWith('x-sqd-')

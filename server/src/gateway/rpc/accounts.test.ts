@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { overQuota, type Account } from './accounts.ts'
+import { overQuota, type RpcAccount } from './accounts.ts'
 import { TokenBucket } from './token-bucket.ts'
 
-const account = (fields: Partial<Account>): Account => ({
+const account = (fields: Partial<RpcAccount>): RpcAccount => ({
   orgId: 1,
   isPlayground: false,
   cap: null,

@@ -8,7 +8,7 @@ import { codes, type RpcError } from './json-rpc.ts'
 import { TokenBucket } from './token-bucket.ts'
 
 /** The organization of an RPC token, with what decides whether its calls are admitted. */
-export type Account = {
+export type RpcAccount = {
   orgId: number
   isPlayground: boolean
   /** Monthly request cap set by the organization; null: no cap. */
@@ -31,11 +31,11 @@ const cacheMs = 5_000
 const maxCached = 10_000
 
 /** Finds the account of an RPC token. Accounts are read from the database and cached for a few seconds. */
-export class Accounts {
+export class RpcAccounts {
   readonly #app: App
   readonly #byToken = new Map<
     string,
-    { account: Promise<Account | null>; loaded: Account | null; expiresAtMs: number }
+    { account: Promise<RpcAccount | null>; loaded: RpcAccount | null; expiresAtMs: number }
   >()
   readonly #rates = new Map<number, TokenBucket>()
   /** Usage by organization as last read from the database. */
@@ -51,14 +51,14 @@ export class Accounts {
   }
 
   /** Returns the account of a token; null for an unknown or replaced token. */
-  find(token: string): Account | null | Promise<Account | null> {
+  find(token: string): RpcAccount | null | Promise<RpcAccount | null> {
     if (!looksLikeRpcToken(token)) return null
     const cached = this.#byToken.get(token)
     const isNewMonth = cached?.loaded && this.#app.clock.now().getTime() >= cached.loaded.monthEndsMs
     if (cached && performance.now() < cached.expiresAtMs && !isNewMonth) return cached.loaded ?? cached.account
     if (this.#byToken.size >= maxCached) this.#byToken.clear()
     const account = this.#load(token)
-    const entry = { account, loaded: null as Account | null, expiresAtMs: performance.now() + cacheMs }
+    const entry = { account, loaded: null as RpcAccount | null, expiresAtMs: performance.now() + cacheMs }
     this.#byToken.set(token, entry)
     account.then(
       (found) => (entry.loaded = found),
@@ -97,7 +97,7 @@ export class Accounts {
     this.#stopListening()
   }
 
-  async #load(token: string): Promise<Account | null> {
+  async #load(token: string): Promise<RpcAccount | null> {
     const now = this.#app.clock.now()
     const month = firstDayOfMonth(now.getTime())
     const monthEndsMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1)
@@ -147,7 +147,7 @@ export const unknownToken = rejection(
  * Returns a rejection if `count` more requests exceed the quota, otherwise null.
  * @param pending requests that were counted but are not yet written to the database
  */
-export function overQuota(account: Account, pending: number, count: number): RpcRejection | null {
+export function overQuota(account: RpcAccount, pending: number, count: number): RpcRejection | null {
   const total = account.used + pending + count
   if (account.cap !== null && total > account.cap)
     return rejection(
@@ -165,7 +165,7 @@ export function overQuota(account: Account, pending: number, count: number): Rpc
 }
 
 /** Charges `count` requests to the rate. Returns a rejection, and charges nothing, if the organization exceeds it; otherwise null. */
-export function overRate(account: Account, count: number): RpcRejection | null {
+export function overRate(account: RpcAccount, count: number): RpcRejection | null {
   if (account.rate.take(count)) return null
   const seconds = Math.ceil(account.rate.waitMs(count) / 1000)
   return rejection(429, codes.limitExceeded, `Too many RPC requests per second. Try again in ${seconds} s.`)

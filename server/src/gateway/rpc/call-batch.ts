@@ -1,6 +1,6 @@
 import { classify, type UpstreamCaller } from './call-upstream.ts'
 import type { PendingCall } from './chain-service.ts'
-import type { Outcome } from './json-rpc.ts'
+import type { RpcOutcome } from './json-rpc.ts'
 import type { CallPolicy } from './policy/call-policy.ts'
 import type { Pool } from './pool.ts'
 import { readResponse, splitArray } from './raw-json.ts'
@@ -49,7 +49,7 @@ async function callChunk(pool: Pool, upstreams: UpstreamCaller, chunk: PendingCa
 const kindOf = (size: number): string => `batch of ${2 ** Math.ceil(Math.log2(size))}`
 
 /** Returns the node's error instead of the gateway's error that no other node was available. */
-const preferNodeReply = (outcome: Outcome, nodeOutcome: Outcome | undefined): Outcome =>
+const preferNodeReply = (outcome: RpcOutcome, nodeOutcome: RpcOutcome | undefined): RpcOutcome =>
   nodeOutcome && outcome.kind === 'error' && outcome.isFromGateway ? nodeOutcome : outcome
 
 /** Returns a policy that meets the requirements of all calls. */
@@ -65,7 +65,7 @@ function combinedPolicy(policies: readonly CallPolicy[]): CallPolicy {
 }
 
 type Attempt =
-  { kind: 'conclusive'; outcomes: Map<number, Outcome>; from: Upstream } | { kind: 'inconclusive'; from: Upstream }
+  { kind: 'conclusive'; outcomes: Map<number, RpcOutcome>; from: Upstream } | { kind: 'inconclusive'; from: Upstream }
 
 /** Sends calls as one batch to a node. The outcomes are by index of the call. Never rejects. */
 async function sendChunk(
@@ -101,10 +101,10 @@ async function sendChunk(
 const idOf = /"id"\s*:\s*(\d+)/
 
 /** Returns the outcomes by index of the call; null when the body is not an array. @throws Error when the body is not JSON-RPC */
-function parseBatch(bytes: Buffer): Map<number, Outcome> | null {
+function parseBatch(bytes: Buffer): Map<number, RpcOutcome> | null {
   const elements = splitArray(bytes)
   if (!elements) return null
-  const outcomes = new Map<number, Outcome>()
+  const outcomes = new Map<number, RpcOutcome>()
   for (const [index, element] of elements.entries()) {
     const response = readResponse(element)
     outcomes.set(

@@ -1,13 +1,13 @@
 import type { Reply } from './exchange.ts'
 import { Hedger } from './hedge.ts'
-import { codes, gatewayError, type Outcome } from './json-rpc.ts'
+import { codes, gatewayError, type RpcOutcome } from './json-rpc.ts'
 import type { CallPolicy } from './policy/call-policy.ts'
 import type { Pool } from './pool.ts'
 import { envelopeBytes, readResponse, resultEnd, resultStart } from './raw-json.ts'
 import { UpstreamError, toUpstreamError, type Upstream } from './upstream.ts'
 
 /** A call to send to a node. */
-export type Request = { method: string; params: unknown; policy: CallPolicy }
+export type UpstreamRequest = { method: string; params: unknown; policy: CallPolicy }
 
 /** Larger responses are streamed to their caller and not shared with others. */
 const maxBufferedBytes = 4_194_304
@@ -22,9 +22,9 @@ const callErrors =
   /revert|insufficient funds|nonce too|out of gas|invalid (?:argument|params|opcode)|gas required exceeds/i
 
 type Attempt =
-  | { kind: 'conclusive'; outcome: Outcome; from: Upstream }
+  | { kind: 'conclusive'; outcome: RpcOutcome; from: Upstream }
   /** Another node may return a result; otherwise `outcome` is returned. */
-  | { kind: 'inconclusive'; outcome: Outcome; from: Upstream; maySendAgain: boolean }
+  | { kind: 'inconclusive'; outcome: RpcOutcome; from: Upstream; maySendAgain: boolean }
 
 /**
  * Sends calls to the nodes of a pool: to the best node, to a second one as well when the first is slow, and to others when it fails.
@@ -39,9 +39,9 @@ export class UpstreamCaller {
   }
 
   /** Sends a call. `tried`: nodes that already failed to execute it. Never rejects. */
-  async call(request: Request, tried = new Set<Upstream>()): Promise<Outcome> {
+  async call(request: UpstreamRequest, tried = new Set<Upstream>()): Promise<RpcOutcome> {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: request.method, params: request.params })
-    let lastOutcome: Outcome | null = null
+    let lastOutcome: RpcOutcome | null = null
     for (let tries = 0; tries < maxTries; tries += 1) {
       const first =
         this.#pool.pick(request.policy, request.method, tried) ??
@@ -60,7 +60,7 @@ export class UpstreamCaller {
   }
 
   /** Returns the error that explains why no node can execute a call. */
-  unavailableError(policy: CallPolicy): Outcome {
+  unavailableError(policy: CallPolicy): RpcOutcome {
     const { heads, chain } = this.#pool
     if (chain.upstreams.length === 0)
       return gatewayError(codes.unavailable, `No node is configured for ${chain.title}. The operator can add one.`)
@@ -78,13 +78,13 @@ export class UpstreamCaller {
       : gatewayError(codes.unavailable, `No node of ${chain.title} could execute the call. Try again in a few seconds.`)
   }
 
-  #attempt(first: Upstream, request: Request, body: string, tried: Set<Upstream>): Promise<Attempt> {
+  #attempt(first: Upstream, request: UpstreamRequest, body: string, tried: Set<Upstream>): Promise<Attempt> {
     const { policy, method } = request
     const send = (node: Upstream, signal?: AbortSignal) => this.#send(node, request, body, signal)
     return policy.isSafe ? this.hedger.send({ first, policy, kind: method, tried, send }) : send(first)
   }
 
-  async #send(upstream: Upstream, request: Request, body: string, signal?: AbortSignal): Promise<Attempt> {
+  async #send(upstream: Upstream, request: UpstreamRequest, body: string, signal?: AbortSignal): Promise<Attempt> {
     const startedMs = performance.now()
     upstream.inFlight += 1
     try {
@@ -106,13 +106,13 @@ export class UpstreamCaller {
   }
 }
 
-const isFromGateway = (outcome: Outcome): boolean => outcome.kind === 'error' && outcome.isFromGateway
+const isFromGateway = (outcome: RpcOutcome): boolean => outcome.kind === 'error' && outcome.isFromGateway
 
 /** Decides whether an outcome is conclusive or another node should be tried. */
-export function classify(outcome: Outcome, policy: CallPolicy, from: Upstream, pool: Pool): Attempt {
+export function classify(outcome: RpcOutcome, policy: CallPolicy, from: Upstream, pool: Pool): Attempt {
   if (outcome.kind === 'error') {
     const error = from.redact(outcome.error)
-    const redacted: Outcome = { ...outcome, error }
+    const redacted: RpcOutcome = { ...outcome, error }
     const isTransient =
       error.code === -32005 || (transientErrors.test(error.message) && !callErrors.test(error.message))
     return isTransient && policy.isSafe
@@ -130,7 +130,7 @@ export function classify(outcome: Outcome, policy: CallPolicy, from: Upstream, p
 }
 
 /** Reads the outcome of a call from a node's response. @throws UpstreamError when it is not a JSON-RPC response */
-function readReply({ status, bytes, rest }: Reply): Outcome {
+function readReply({ status, bytes, rest }: Reply): RpcOutcome {
   if (status >= 300) {
     rest?.destroy()
     // Some nodes report an invalid call with HTTP 400 and a JSON-RPC error in the body.
@@ -148,7 +148,7 @@ function readReply({ status, bytes, rest }: Reply): Outcome {
   throw new UpstreamError('it did not respond with JSON-RPC', true)
 }
 
-function parseReply(bytes: Buffer): Outcome {
+function parseReply(bytes: Buffer): RpcOutcome {
   try {
     const response = readResponse(bytes)
     if ('result' in response) return { kind: 'result', json: response.result }

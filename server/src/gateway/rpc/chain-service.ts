@@ -1,16 +1,16 @@
 import type { Logger } from 'pino'
 import type { Chain } from '../../modules/chains/index.ts'
-import { UpstreamCaller, type Request } from './call-upstream.ts'
+import { UpstreamCaller, type UpstreamRequest } from './call-upstream.ts'
 import { callBatch } from './call-batch.ts'
 import { keyOf, type Cache } from './cache.ts'
-import { codes, gatewayError, type Outcome } from './json-rpc.ts'
+import { codes, gatewayError, type RpcOutcome } from './json-rpc.ts'
 import { isRejected, callPolicyOf, type HeadTag, type CallPolicy } from './policy/call-policy.ts'
 import { Pool } from './pool.ts'
 import type { Block } from './upstream.ts'
 
 type CacheableCall = { method: string; params: unknown }
 /** A call to send to a node. `key`: its key in the cache. `settle` receives its outcome. */
-export type PendingCall = { request: Request; key: string | null; settle: (outcome: Outcome) => void }
+export type PendingCall = { request: UpstreamRequest; key: string | null; settle: (outcome: RpcOutcome) => void }
 
 /**
  * Executes calls on one chain. Depending on its policy, a call gets its result from the cache, from an identical call in flight, or
@@ -21,7 +21,7 @@ export class ChainService {
   readonly #cache: Cache
   readonly #upstreams: UpstreamCaller
   /** Calls in flight by key, so that identical calls share one response. */
-  readonly #shared = new Map<string, Promise<Outcome>>()
+  readonly #shared = new Map<string, Promise<RpcOutcome>>()
   readonly #headReads = new Map<HeadTag, Promise<Block | null>>()
 
   constructor(chain: Chain, cache: Cache, log: Logger) {
@@ -31,14 +31,14 @@ export class ChainService {
   }
 
   /** Executes one call. Never rejects. */
-  execute(call: CacheableCall): Outcome | Promise<Outcome> {
+  execute(call: CacheableCall): RpcOutcome | Promise<RpcOutcome> {
     const whenReady = this.pool.ready()
     if (whenReady) return whenReady.then(() => this.#execute(call))
     return this.#execute(call)
   }
 
   /** Resolves with the outcomes in the order of the calls. Calls that need a node are sent as one batch. Never rejects. */
-  async executeAll(calls: readonly CacheableCall[]): Promise<Outcome[]> {
+  async executeAll(calls: readonly CacheableCall[]): Promise<RpcOutcome[]> {
     await this.pool.ready()
     const pending: PendingCall[] = []
     const outcomes = calls.map((call) => Promise.resolve(this.#execute(call, pending)))
@@ -51,7 +51,7 @@ export class ChainService {
   }
 
   /** @param pending if given, calls that need a node and may be batched are added to it instead of being sent */
-  #execute({ method, params }: CacheableCall, pending?: PendingCall[]): Outcome | Promise<Outcome> {
+  #execute({ method, params }: CacheableCall, pending?: PendingCall[]): RpcOutcome | Promise<RpcOutcome> {
     const policy = callPolicyOf(this.pool.chain.type, method, params)
     if (isRejected(policy)) return gatewayError(codes.methodNotFound, policy.reason)
     if (policy.head) return this.#head(policy, policy.head, method, params)
@@ -75,7 +75,7 @@ export class ChainService {
   }
 
   /** Executes a call for the head. Reads the head now, and never returns a lower one than before. */
-  async #head(policy: CallPolicy, tag: HeadTag, method: string, params: unknown): Promise<Outcome> {
+  async #head(policy: CallPolicy, tag: HeadTag, method: string, params: unknown): Promise<RpcOutcome> {
     const { pool } = this
     const headRead = this.#headReads.get(tag) ?? (tag === 'finalized' ? pool.latestFinal() : pool.latest(policy))
     this.#headReads.set(tag, headRead)
@@ -87,7 +87,7 @@ export class ChainService {
     return 'json' in pinned ? { kind: 'result', json: Buffer.from(pinned.json) } : this.#execute(pinned)
   }
 
-  #cacheIfFinal(key: string, policy: CallPolicy, outcome: Outcome): void {
+  #cacheIfFinal(key: string, policy: CallPolicy, outcome: RpcOutcome): void {
     if (outcome.kind !== 'result' || policy.cacheable === 'never') return
     const { json } = outcome
     // Null is not cached, and neither is an empty list for a block given by its hash: a later response may contain a result.
@@ -112,8 +112,8 @@ export class ChainService {
   }
 }
 
-function enqueue(pending: PendingCall[], request: Request, key: string): Promise<Outcome> {
-  const { promise, resolve } = Promise.withResolvers<Outcome>()
+function enqueue(pending: PendingCall[], request: UpstreamRequest, key: string): Promise<RpcOutcome> {
+  const { promise, resolve } = Promise.withResolvers<RpcOutcome>()
   pending.push({ request, key, settle: resolve })
   return promise
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BodyParts } from '../../ports/body-parts.ts'
 import { writeResponse } from '../../ports/write-response.ts'
-import { errorText, resultHead, type Outcome, type RpcError } from './json-rpc.ts'
+import { errorText, resultHead, type RpcOutcome, type RpcError } from './json-rpc.ts'
 
 /** Apps call from any origin: the token in the URL authorizes them, not a cookie. */
 const corsHeaders = ['access-control-allow-origin', '*']
@@ -75,7 +75,7 @@ function sendText(res: ServerResponse, status: number, text: string): void {
 }
 
 /** Sends one response, streamed when it is large. */
-export async function sendOutcome(res: ServerResponse, status: number, id: string, outcome: Outcome): Promise<void> {
+export async function sendOutcome(res: ServerResponse, status: number, id: string, outcome: RpcOutcome): Promise<void> {
   if (outcome.kind === 'error') return sendError(res, status, id, outcome.error)
   if (outcome.kind === 'result' && isShort(outcome.json)) return sendText(res, status, resultText(id, outcome.json))
   res.writeHead(status, outcome.kind === 'result' ? [...jsonHeaders, ...lengthOf(id, outcome.json)] : jsonHeaders)
@@ -92,7 +92,7 @@ const lengthOf = (id: string, json: Buffer) => [
 export async function sendBatch(
   res: ServerResponse,
   status: number,
-  responses: readonly { id: string; outcome: Outcome }[],
+  responses: readonly { id: string; outcome: RpcOutcome }[],
 ): Promise<void> {
   let chunk = '['
   const flush = async () => {
@@ -124,7 +124,7 @@ const resultText = (id: string, json: Buffer): string => resultHead(id) + json.t
 async function writeResult(
   res: ServerResponse,
   id: string,
-  outcome: Exclude<Outcome, { kind: 'error' }>,
+  outcome: Exclude<RpcOutcome, { kind: 'error' }>,
 ): Promise<void> {
   res.write(resultHead(id))
   if (outcome.kind === 'result') await writeResponse(res, outcome.json)

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { App } from '../../app.ts'
 import { unknownToken, type RpcRejection } from './accounts.ts'
-import { Admission, type Caller } from './admission.ts'
+import { Admission, type RpcCaller } from './admission.ts'
 import type { ChainService } from './chain-service.ts'
 import { sendBatch, sendError, sendNoContent, sendOutcome, sendPreflight, versionOf } from './http.ts'
 import { cancelStream, codes, isInvalidCall, parseCalls } from './json-rpc.ts'
-import type { Call, InvalidCall, Outcome } from './json-rpc.ts'
+import type { RpcCall, InvalidCall, RpcOutcome } from './json-rpc.ts'
 import { RequestBodies } from './request-bodies.ts'
 import { ResultMemory, tooManyResults } from './result-memory.ts'
 import { openServices, type Services } from './services.ts'
@@ -16,7 +16,7 @@ import { rejectWebSocket, Sockets, type Upgrade } from './sockets/sockets.ts'
 /** Creates the RPC route. `limits` replace those of WebSocket connections in tests. */
 export const createRpcRoute = (app: App, limits: Partial<SocketLimits> = {}): RpcRoute => new RpcRoute(app, limits)
 
-type AdmittedRequest = { service: ChainService; caller: Caller }
+type AdmittedRequest = { service: ChainService; caller: RpcCaller }
 
 /** Serves JSON-RPC calls and WebSockets at `/rpc/{chain}/{token}` (spec 2.11). */
 export class RpcRoute {
@@ -130,7 +130,7 @@ export class RpcRoute {
   async #executeCall(
     res: ServerResponse,
     { service, caller }: AdmittedRequest,
-    call: Call | InvalidCall,
+    call: RpcCall | InvalidCall,
   ): Promise<void> {
     if (isInvalidCall(call))
       return sendError(res, call.error.code === codes.limitExceeded ? 413 : 400, call.id, call.error)
@@ -147,12 +147,12 @@ export class RpcRoute {
   async #executeBatch(
     res: ServerResponse,
     { service, caller }: AdmittedRequest,
-    parsed: readonly (Call | InvalidCall)[],
+    parsed: readonly (RpcCall | InvalidCall)[],
   ): Promise<void> {
-    const calls = parsed.filter((c): c is Call => !isInvalidCall(c))
+    const calls = parsed.filter((c): c is RpcCall => !isInvalidCall(c))
     const outcomes = await service.executeAll(calls)
     await this.#send(res, caller, outcomes, async () => {
-      const responses: { id: string; outcome: Outcome }[] = []
+      const responses: { id: string; outcome: RpcOutcome }[] = []
       for (const [i, call] of calls.entries()) {
         const outcome = outcomes[i]
         if (!outcome) continue
@@ -171,8 +171,8 @@ export class RpcRoute {
   /** Calls `send` if there is memory for the outcomes; otherwise sends an error. Ends streams that were not read. */
   async #send(
     res: ServerResponse,
-    { account }: Caller,
-    outcomes: readonly Outcome[],
+    { account }: RpcCaller,
+    outcomes: readonly RpcOutcome[],
     send: () => Promise<void>,
   ): Promise<void> {
     const release = this.#results.reserve(account.orgId, outcomes, () => res.destroy())
@@ -188,5 +188,5 @@ export class RpcRoute {
 
 const internalError = { code: codes.internal, message: 'Something failed on our side.' }
 
-const isUnavailable = (outcome: Outcome): boolean =>
+const isUnavailable = (outcome: RpcOutcome): boolean =>
   outcome.kind === 'error' && outcome.isFromGateway && outcome.error.code === codes.unavailable

@@ -4,7 +4,7 @@
 export type RpcError = { code: number; message: string; data?: unknown }
 
 /** A valid call. `id` is JSON text; null for a notification, which gets no response. */
-export type Call = { id: string | null; method: string; params: unknown }
+export type RpcCall = { id: string | null; method: string; params: unknown }
 /** An invalid call. `id` is JSON text, `null` if the call has no valid id. */
 export type InvalidCall = { id: string; error: RpcError }
 
@@ -12,7 +12,7 @@ export type InvalidCall = { id: string; error: RpcError }
  * Outcome of a call. `json` and `chunks` contain the JSON of the result as the node wrote it. A stream occupies a connection to the node
  * until it is read or canceled.
  */
-export type Outcome =
+export type RpcOutcome =
   | { kind: 'result'; json: Buffer }
   | { kind: 'stream'; chunks: AsyncIterable<Uint8Array>; cancel: () => void }
   /** `isFromGateway`: the error is the gateway's, not a node's, so the call is not billed. */
@@ -22,7 +22,7 @@ export type Outcome =
 const maxBatchCalls = 1_000
 
 /** Ends the stream of an outcome, if it has not ended. */
-export const cancelStream = (outcome: Outcome): void => {
+export const cancelStream = (outcome: RpcOutcome): void => {
   if (outcome.kind === 'stream') outcome.cancel()
 }
 
@@ -44,17 +44,17 @@ export const codes = {
 } as const
 
 /** Returns the outcome for an error of the gateway itself. */
-export const gatewayError = (code: number, message: string): Outcome => ({
+export const gatewayError = (code: number, message: string): RpcOutcome => ({
   kind: 'error',
   error: { code, message },
   isFromGateway: true,
 })
 
 /** The calls of one body, in their order. */
-export type Parsed = { isBatch: boolean; calls: (Call | InvalidCall)[] }
+export type Parsed = { isBatch: boolean; calls: (RpcCall | InvalidCall)[] }
 
 /** Whether an element of a body is not a valid call. */
-export const isInvalidCall = (call: Call | InvalidCall): call is InvalidCall => 'error' in call
+export const isInvalidCall = (call: RpcCall | InvalidCall): call is InvalidCall => 'error' in call
 
 /** Parses a body of one call or a batch. Never throws: an element that is not a valid call becomes an `InvalidCall`. */
 export function parseCalls(body: string, maxBatch = maxBatchCalls): Parsed {
@@ -73,10 +73,10 @@ export function parseCalls(body: string, maxBatch = maxBatchCalls): Parsed {
   return { isBatch: true, calls: json.map(parseCall) }
 }
 
-const single = (call: Call | InvalidCall): Parsed => ({ isBatch: false, calls: [call] })
+const single = (call: RpcCall | InvalidCall): Parsed => ({ isBatch: false, calls: [call] })
 const invalidCall = (id: string, code: number, message: string): InvalidCall => ({ id, error: { code, message } })
 
-function parseCall(value: unknown): Call | InvalidCall {
+function parseCall(value: unknown): RpcCall | InvalidCall {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     return invalidCall('null', codes.invalidRequest, 'Invalid request: a call is an object')
   const { id, method, params } = value as Record<string, unknown>

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { rpcTokenOf } from '../../modules/rpc/tokens.ts'
-import { Accounts, overRate } from './accounts.ts'
+import { RpcAccounts, overRate } from './accounts.ts'
 import { Meter } from './meter.ts'
 import { startRpcTestbed, type RpcTestbed } from './testbed.ts'
 
@@ -12,7 +12,7 @@ afterAll(() => t.close())
 
 /** Admits and counts requests as a gateway does, without sending them to a node. */
 function startGateway(token: string) {
-  const accounts = new Accounts(t.app)
+  const accounts = new RpcAccounts(t.app)
   const meter = new Meter(t.app, (totals, own) => accounts.recordUse(totals, own))
   return {
     sendRequest: async (): Promise<boolean> => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Outcome } from './json-rpc.ts'
+import type { RpcOutcome } from './json-rpc.ts'
 import { ResultMemory } from './result-memory.ts'
 
-const result = (bytes: number): Outcome => ({ kind: 'result', json: Buffer.alloc(bytes) })
+const result = (bytes: number): RpcOutcome => ({ kind: 'result', json: Buffer.alloc(bytes) })
 const mb = 1_000_000
 
 test('small results need no memory, and large ones of an organization are limited until they are released', () => {
@@ -25,7 +25,7 @@ test('an organization with many large results loses some of them to another one'
 
 test('a streamed result counts with the part that is in memory', () => {
   const memory = new ResultMemory(10 * mb)
-  const stream: Outcome = { kind: 'stream', chunks: (async function* () {})(), cancel: () => {} }
+  const stream: RpcOutcome = { kind: 'stream', chunks: (async function* () {})(), cancel: () => {} }
   const reserved = Array.from({ length: 3 }, () => memory.reserve(1, [stream], () => {}) !== null)
   expect(reserved).toEqual([true, true, false])
 })

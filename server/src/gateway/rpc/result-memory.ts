@@ -1,5 +1,5 @@
 import { MemoryBudget } from '../../collections/memory-budget.ts'
-import { codes, type Outcome } from './json-rpc.ts'
+import { codes, type RpcOutcome } from './json-rpc.ts'
 import type { RpcRejection } from './accounts.ts'
 
 /** Memory for the large results of all organizations that callers have not read. */
@@ -21,13 +21,13 @@ export class ResultMemory {
    * Reserves memory for the results of one request. Returns a function that releases it; null if the organization has too many large
    * results. Calls `evict` when the memory is given to another organization.
    */
-  reserve(orgId: number, outcomes: readonly Outcome[], evict: () => void): (() => void) | null {
+  reserve(orgId: number, outcomes: readonly RpcOutcome[], evict: () => void): (() => void) | null {
     const bytes = outcomes.reduce((sum, outcome) => sum + bytesOf(outcome), 0)
     return bytes <= maxSmallBytes ? () => {} : this.#memory.reserve(String(orgId), bytes, evict)
   }
 }
 
-function bytesOf(outcome: Outcome): number {
+function bytesOf(outcome: RpcOutcome): number {
   if (outcome.kind === 'result') return outcome.json.length
   return outcome.kind === 'stream' ? streamBytes : 0
 }

@@ -11,7 +11,7 @@ import { fetchOauthIdentity, configuredProviders, finishOauth, startOauth } from
 import { confirmRestore, restoreLinkQueue } from './restore.ts'
 import { checkPassword, signIn } from './sign-in.ts'
 import { signUp } from './sign-up.ts'
-import { endSession } from './store.ts'
+import { deleteSession } from './store.ts'
 
 export function authHandlers(app: App, accounts: Accounts): Handlers<Contract['auth']> {
   return {
@@ -38,7 +38,7 @@ export function authHandlers(app: App, accounts: Accounts): Handlers<Contract['a
       })
     },
     signOut: async ({ actor }) => {
-      if (actor.sessionId) await endSession(app.db, actor.sessionId)
+      if (actor.sessionId) await deleteSession(app.db, actor.sessionId)
       return { success: true }
     },
     getOauthUrl: async ({ params, request }) => ({ url: startOauth(app, params.provider, request) }),

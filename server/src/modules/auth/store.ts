@@ -61,7 +61,7 @@ export function selectSessions(db: Db, userId: number, now: Date) {
     .limit(200)
 }
 
-export async function endSession(db: Db, id: string): Promise<void> {
+export async function deleteSession(db: Db, id: string): Promise<void> {
   await db.delete(sessions).where(eq(sessions.id, id))
 }
 

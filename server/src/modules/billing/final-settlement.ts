@@ -4,7 +4,7 @@ import { changeOrg, getOrg, type OrgRow } from '../orgs/index.ts'
 import { readMeter } from './metering/meter-store.ts'
 import { chargeUnpaidInvoices, invoiceNumber } from './payments/collect.ts'
 import { deleteMethod } from './payments/methods.ts'
-import { listPaymentMethods, listUnpaid, type InvoiceRow } from './payments/payment-store.ts'
+import { listPaymentMethods, listUnpaid, type StoredInvoice } from './payments/payment-store.ts'
 import type { PaymentProvider } from './payments/provider.ts'
 import type { PriceBook } from './prices/price-book.ts'
 import { listOpenMonths, listUnsettledDeletedOrgs, selectInvoice } from './receipts/invoice-store.ts'
@@ -51,7 +51,7 @@ async function sendFinalMails(app: App, orgId: number, months: string[], error: 
 }
 
 /** Returns the final email to a deleted organization: its last invoices in full, and whether they are paid. */
-export function finalMail(to: string, org: OrgRow, invoices: readonly InvoiceRow[], error: string | null): Mail {
+export function finalMail(to: string, org: OrgRow, invoices: readonly StoredInvoice[], error: string | null): Mail {
   const name = nameInMail(org.name ?? org.code)
   return renderMail({
     to,
@@ -67,7 +67,7 @@ export function finalMail(to: string, org: OrgRow, invoices: readonly InvoiceRow
   })
 }
 
-function linesOf({ number, month, receipt }: InvoiceRow): string[] {
+function linesOf({ number, month, receipt }: StoredInvoice): string[] {
   const { items, discounts, tax, total } = mergeSquids(receipt)
   return [
     `Invoice ${invoiceNumber(number)} for ${month}:`,

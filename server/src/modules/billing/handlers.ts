@@ -9,7 +9,7 @@ import { costsOf, squidCostOf, summaryOf } from './costs/costs.ts'
 import { estimateOf } from './costs/estimate.ts'
 import { listHibernatedByCap } from './limits/limits-store.ts'
 import { chargeUnpaidInvoices, invoiceNumber } from './payments/collect.ts'
-import { accountOf, changeAccount, listPaymentMethods, listUnpaid } from './payments/payment-store.ts'
+import { accountOf, changeBillingAccount, listPaymentMethods, listUnpaid } from './payments/payment-store.ts'
 import { customerOf, makeMethodDefault, removeMethod, replaceMethod } from './payments/methods.ts'
 import { providerOf } from './payments/provider-of.ts'
 import { enterTestCard } from './payments/test-provider.ts'
@@ -125,7 +125,7 @@ export function billingHandlers(app: App): Handlers<Contract['billing']> {
     updateLimits: async ({ org, body, request }) => {
       rejectPlayground(org)
       const before = await limitsResponse(app, org)
-      await changeAccount(app.db, org.id, body)
+      await changeBillingAccount(app.db, org.id, body)
       const after = await limitsResponse(app, org)
       request.audit({ subject: org.code, before: settingsOf(before), after: settingsOf(after) })
       return after

@@ -2,7 +2,7 @@ import type { OrgStatus } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { changeStatus } from './account-status/apply-event.ts'
 import { Big } from 'big.js'
-import { changeAccount } from './payments/payment-store.ts'
+import { changeBillingAccount } from './payments/payment-store.ts'
 
 /**
  * Sets the status of an organization as the operator requests, and sends an email about the new status to the organization.
@@ -25,6 +25,6 @@ export async function setStatus(app: App, orgId: number, status: OrgStatus): Pro
 export async function setDiscount(app: Pick<App, 'db'>, orgId: number, percent: string): Promise<string> {
   if (!/^\d{1,3}(\.\d{1,2})?$/.test(percent) || new Big(percent).gt(100))
     throw new Error('--percent must be a number from 0 to 100, as in 15 or 12.5')
-  await changeAccount(app.db, orgId, { discountPercent: percent })
+  await changeBillingAccount(app.db, orgId, { discountPercent: percent })
   return new Big(percent).toFixed()
 }

@@ -33,7 +33,7 @@ export async function fail(context: StepContext, failure: DeployFailure): Promis
 async function cleanUp(context: StepContext): Promise<void> {
   const { app, deployment, engine } = context
   try {
-    await removeTree(context)
+    await removeUnpackedArchive(context)
     const signal = AbortSignal.any([engine.signal, AbortSignal.timeout(60_000)])
     await reconcileVersion({ ...engine, signal }, deployment.squidId)
   } catch (error) {
@@ -66,7 +66,7 @@ async function dropNeverDeployed(context: StepContext): Promise<boolean> {
 }
 
 /** Removes the unpacked archive of the deployment, if it has one. */
-export async function removeTree({ app, deployment }: StepContext): Promise<void> {
+export async function removeUnpackedArchive({ app, deployment }: StepContext): Promise<void> {
   if (deployment.uploadId) await app.builder.removeTree(treeKey(deployment.id))
 }
 

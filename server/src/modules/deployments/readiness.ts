@@ -1,4 +1,4 @@
-import type { ContainerSpec, Endpoint, LastRun, Observation, Workload } from '@shoal/runtime'
+import type { ContainerSpec, PortEndpoint, LastRun, Observation, Workload } from '@shoal/runtime'
 import { isHasura, isInit, isServer, metricsPort } from '../containers.ts'
 import { type ApiProbe, requestContainer, serverProbeOf, restartUnlessFinished, isCrash } from '../observing/index.ts'
 import { minutes } from '../../clock.ts'
@@ -211,7 +211,7 @@ function countSameCrashes(
 const noEndpoint: ApiProbe = { problem: 'It cannot be reached.', responseText: null }
 
 /** Requests the metrics. Any response is accepted, because metric names differ between SDKs. */
-const requestMetrics = (endpoint: Endpoint): Promise<ApiProbe> =>
+const requestMetrics = (endpoint: PortEndpoint): Promise<ApiProbe> =>
   requestContainer(endpoint, { method: 'GET', path: '/metrics', timeoutMs: 2_000 }).then(
     () => ({ problem: null, responseText: null }),
     () => ({ problem: 'It is running, but does not serve its metrics yet.', responseText: null }),

@@ -5,7 +5,7 @@ import { isUnavailable } from '../../db/unavailable.ts'
 import type { RedactorLookup } from '../databases/index.ts'
 import { selectSquid } from '../versions/index.ts'
 import { addNotes, claim, finishedSteps, lockClaimed, SupersededError } from './claim-store.ts'
-import { fail, finish, removeTree } from './end-deployment.ts'
+import { fail, finish, removeUnpackedArchive } from './end-deployment.ts'
 import { DeployFailure, failureOf, unexpectedFailure } from './failure.ts'
 import { openJournal } from './journal.ts'
 import { stepsOf } from './plans.ts'
@@ -49,7 +49,7 @@ export async function runDeployment(worker: Worker, id: number, lock: Lock, stop
   )
   try {
     await runSteps(context, releaseSignal)
-    await removeTree(context)
+    await removeUnpackedArchive(context)
     await finish(context, { status: 'OK' })
   } catch (error) {
     // An unavailable database or cluster does not fail the deployment: a worker resumes it when the database or cluster responds.

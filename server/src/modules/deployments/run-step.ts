@@ -9,7 +9,7 @@ import { displayedTypeOf } from './deployment-type.ts'
 import { DeployFailure, failureOf } from './failure.ts'
 import type { Step, StepContext } from './step.ts'
 import type { DeploymentRow } from './store.ts'
-import { pause, pollUntil } from './wait.ts'
+import { pauseOrThrow, pollUntil } from './wait.ts'
 
 /** The maximum number of attempts at a step that fails because of an internal error. */
 const maxStepRuns = 3
@@ -57,7 +57,7 @@ export async function runStep(
         if (attemptsLeft === 1 || isUnavailable(error) || failureOf(error, { orgCode: '', deploymentId: id }))
           throw error
         app.log.warn({ err: error, deploymentId: id, step: step.status }, 'step failed, retrying')
-        await pause(context.intervals.retryMs, context.signal)
+        await pauseOrThrow(context.intervals.retryMs, context.signal)
         context.isResumed = true
       }
     }

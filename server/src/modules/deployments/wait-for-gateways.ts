@@ -1,6 +1,6 @@
 import { gatewaysBehind } from './gateways-store.ts'
 import type { StepContext } from './step.ts'
-import { pause } from './wait.ts'
+import { pauseOrThrow } from './wait.ts'
 
 /**
  * Waits until every gateway routes to this generation, so that the old one can be removed. Does not wait for gateways without a recent
@@ -19,6 +19,6 @@ export async function waitForGateways(
       app.log.warn({ squidId, generation, gateways: behind }, 'gateways still route to the previous generation')
       return journal.warn('Some gateways do not route to the new programs yet. The old programs are stopped now.')
     }
-    await pause(intervals.pollMs, signal)
+    await pauseOrThrow(intervals.pollMs, signal)
   }
 }

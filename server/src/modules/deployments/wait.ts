@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Waits for `ms` milliseconds. @throws the signal's reason when it is aborted */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+export async function pauseOrThrow(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal })
   } catch {
@@ -18,6 +18,6 @@ export async function pollUntil<T>(read: () => Promise<T | null>, everyMs: numbe
     signal.throwIfAborted()
     const result = await read()
     if (result !== null) return result
-    await pause(everyMs, signal)
+    await pauseOrThrow(everyMs, signal)
   }
 }

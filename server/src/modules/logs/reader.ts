@@ -4,7 +4,7 @@ import { isUnavailable } from '../../db/unavailable.ts'
 import { refuse } from '../../errors.ts'
 import type { LogFilter } from './filter.ts'
 import { mergePages } from './history/merge-pages.ts'
-import { readHistory, type HistoryPage, type HistoryQuery } from './history/read-history.ts'
+import { readHistory, type LogPage, type HistoryQuery } from './history/read-history.ts'
 import {
   countLines,
   findTimeOf,
@@ -20,7 +20,7 @@ import { findMove } from './move/state-store.ts'
 /** Reads logs from the database of logs, and from that of the control plane while earlier lines are moved. */
 export type LogReader = {
   /** Returns a page of matching lines. */
-  history: (query: HistoryQuery) => Promise<HistoryPage>
+  history: (query: HistoryQuery) => Promise<LogPage>
   /** Returns the next lines in order of arrival. */
   after: (squidId: number, query: PartQuery) => Promise<{ lines: StoredLine[]; hasMore: boolean }>
   /** Returns the number of the last line of each version that has lines. */

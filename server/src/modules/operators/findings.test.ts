@@ -3,7 +3,7 @@ import { createDatabaseHosts } from '../../db/database-hosts.ts'
 import { connect } from '../../db/database.ts'
 import { readReport } from '../../installation/heartbeat.ts'
 import { startTestApp, type TestApp } from '../../testing/index.ts'
-import { findingsOf, type InstallationState } from './findings.ts'
+import { installationFindings, type InstallationState } from './findings.ts'
 import { readOverview } from './overview.ts'
 
 let t: TestApp
@@ -20,7 +20,7 @@ describe('Postgres', () => {
     certificates: [],
   }
   const findingsWith = (connections: { open: number; max: number } | null, isEmbedded = false) =>
-    findingsOf({ ...state, postgres: [{ name: 'Postgres', isEmbedded, connections }] }).filter(
+    installationFindings({ ...state, postgres: [{ name: 'Postgres', isEmbedded, connections }] }).filter(
       ({ subject }) => subject === 'Postgres',
     )
 

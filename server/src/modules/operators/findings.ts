@@ -4,7 +4,7 @@ import { freeShare, minFreeShare } from '../../health/disk.ts'
 import type { LoopReport } from '../../health/loops.ts'
 import type { Replica } from '../../installation/replicas-store.ts'
 import { isAlive } from './replicas.ts'
-import type { CertificateRow, UnfinishedRow } from './unfinished-store.ts'
+import type { MaintainedCertificate, UnfinishedRow } from './unfinished-store.ts'
 
 /** The state from which the overview's findings are computed. `unfinished`: the deployments that have not ended. */
 export type InstallationState = {
@@ -13,7 +13,7 @@ export type InstallationState = {
   unfinished: Pick<UnfinishedRow, 'createdMs' | 'worker'>[]
   postgres: { name: string; isEmbedded: boolean; connections: { open: number; max: number } | null }[]
   backup: { at: Date | null; isExternal: boolean }
-  certificates: CertificateRow[]
+  certificates: MaintainedCertificate[]
 }
 
 type DatedFinding = Omit<Finding, 'since'> & { since: Date | null }
@@ -25,7 +25,7 @@ const maxLateMs = minutes(2)
 const minFailedRounds = 3
 
 /** Returns the problems of the installation, the most severe first. The limits are those of `shoal doctor` where it has the same check. */
-export function findingsOf(state: InstallationState): DatedFinding[] {
+export function installationFindings(state: InstallationState): DatedFinding[] {
   const found = [
     ...processFindings(state),
     ...loopFindings(state),

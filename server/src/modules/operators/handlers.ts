@@ -11,7 +11,7 @@ import { listUnfinishedDeployments } from './unfinished.ts'
 import { closeSupport, openSupport } from './support.ts'
 import { deleteMaintenance, saveMaintenance } from '../user/index.ts'
 import { parseId } from '../parse-id.ts'
-import { endAllSessionsOf, endSessionOf, listSessionsOf } from './user-sessions.ts'
+import { endAllSessionsOf, endUserSession, listSessionsOf } from './user-sessions.ts'
 import { disableUser, enableUser, listUsers, resendConfirmation } from './users.ts'
 import { createSquidList } from './squid-list.ts'
 import { resumeOrg, suspendOrg } from './suspension.ts'
@@ -88,7 +88,7 @@ export function operatorsHandlers(app: App): Handlers<Contract['operators']> {
       return { sessions }
     },
     endSession: async ({ params, actor, request }) => {
-      request.audit(await endSessionOf(app, actor, parseId(params.id, 'User'), params.sessionId))
+      request.audit(await endUserSession(app, actor, parseId(params.id, 'User'), params.sessionId))
       return { ended: 1 }
     },
     endSessions: async ({ params, actor, request }) => {

@@ -2,7 +2,7 @@ import type { Contract, PayloadInputOf } from '@shoal/contract'
 import type { App } from '../../app.ts'
 import { listReplicas } from '../../installation/replicas-store.ts'
 import { servers } from '../databases/index.ts'
-import { findingsOf } from './findings.ts'
+import { installationFindings } from './findings.ts'
 import { isAlive } from './replicas.ts'
 import { listCertificates, listUnfinishedRows } from './unfinished-store.ts'
 import { readStatistics } from './statements-store.ts'
@@ -38,7 +38,7 @@ export async function readOverview(
   }
   const [oldest] = unfinished
   return {
-    findings: findingsOf({ now: app.clock.now(), replicas, unfinished, postgres, backup, certificates }),
+    findings: installationFindings({ now: app.clock.now(), replicas, unfinished, postgres, backup, certificates }),
     replicas: replicas.map(({ report, silentMs, ...replica }) => ({
       ...replica,
       ...report,

@@ -33,11 +33,16 @@ export async function listUnfinishedRows(db: Db): Promise<UnfinishedRow[]> {
   return rows
 }
 
-export type CertificateRow = { name: string; validUntilMs: number | null; failures: number; lastError: string | null }
+export type MaintainedCertificate = {
+  name: string
+  validUntilMs: number | null
+  failures: number
+  lastError: string | null
+}
 
 /** Returns the names for which the installation maintains certificates, names without a certificate first, then by expiry. */
-export async function listCertificates(db: Db): Promise<CertificateRow[]> {
-  const { rows } = await db.execute<CertificateRow>(sql`
+export async function listCertificates(db: Db): Promise<MaintainedCertificate[]> {
+  const { rows } = await db.execute<MaintainedCertificate>(sql`
     select name, (extract(epoch from not_after) * 1000)::float8 as "validUntilMs", failures, last_error as "lastError"
     from certificates order by not_after nulls first, name`)
   return rows

@@ -23,7 +23,7 @@ export async function listSessionsOf(
  * Ends one session of a user. Returns the entry for the audit log.
  * @throws Refusal 404 for an unknown user, or a session that this user does not have; 405 for the session of this request
  */
-export async function endSessionOf(app: App, actor: Actor, userId: number, sessionId: string): Promise<AuditEntry> {
+export async function endUserSession(app: App, actor: Actor, userId: number, sessionId: string): Promise<AuditEntry> {
   const account = await accountById(app, userId)
   if (sessionId === actor.sessionId) throw refuse('OWN_SESSION', 'You use this session now. Sign out to end it.')
   const ended = isUuid(sessionId) ? await operatorAuth.endSessionOf(app.db, userId, sessionId) : null

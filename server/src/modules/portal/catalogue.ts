@@ -100,7 +100,7 @@ const datasetOfChain = (chain: Chain): Dataset => ({
  * Returns the source of a dataset: the configured portal for listed datasets, else this installation's RPC nodes for EVM chains; null
  * without either.
  */
-export function sourceOf(config: Config, dataset: Dataset): 'portal' | 'rpc' | null {
+export function datasetSourceOf(config: Config, dataset: Dataset): 'portal' | 'rpc' | null {
   if (config.SHOAL_PORTAL_URL && dataset.isListed) return 'portal'
   return dataset.type === 'evm' && dataset.chain && dataset.chain.upstreams.length > 0 ? 'rpc' : null
 }

@@ -4,7 +4,7 @@ import { notFound } from '../../errors.ts'
 import type { Handlers } from '../call.ts'
 import { gatewayRootOf } from '../../config/config.ts'
 import { iconPathOf } from '../chains/index.ts'
-import { datasetsOf, sourceOf, type Dataset } from './catalogue.ts'
+import { datasetsOf, datasetSourceOf, type Dataset } from './catalogue.ts'
 
 export function portalHandlers(app: App): Handlers<Contract['portal']> {
   const datasets = datasetsOf(app)
@@ -16,7 +16,7 @@ export function portalHandlers(app: App): Handlers<Contract['portal']> {
       return {
         ...datasetResponse(dataset),
         url: `${gatewayRootOf(app.config, org.code)}/portal/datasets/${dataset.id}`,
-        source: sourceOf(app.config, dataset),
+        source: datasetSourceOf(app.config, dataset),
         chain: dataset.chain?.id ?? null,
       }
     },

@@ -1,3 +1,3 @@
-export { datasetsOf, sourceOf, type Dataset } from './catalogue.ts'
+export { datasetsOf, datasetSourceOf, type Dataset } from './catalogue.ts'
 export { portalHandlers } from './handlers.ts'
 export { addPortalUsage, deletePortalUsageBefore, type PortalUsageRow } from './store.ts'

@@ -5,7 +5,7 @@ import { invalidField, notFound, refuse } from '../../errors.ts'
 import type { Handlers, OrgScope } from '../call.ts'
 import { chainsOf, iconOf, iconPathOf, listUpstreamStates, watchChain, type Chain } from '../chains/index.ts'
 import { parseTime } from '../parse-time.ts'
-import { usageByChain, usageByMethod, type Range } from './store.ts'
+import { usageByChain, usageByMethod, type HourRange } from './store.ts'
 import { replaceRpcToken, rpcTokenOf, rpcUrlOf } from './tokens.ts'
 
 /** Upstreams whose last check is older than this are omitted. */
@@ -83,7 +83,7 @@ function presentChain(app: App, org: OrgScope, chain: Chain, requestsByChain: Ma
   }
 }
 
-function rangeOf(query: { from?: string | undefined; to?: string | undefined }, now: Date): Range {
+function rangeOf(query: { from?: string | undefined; to?: string | undefined }, now: Date): HourRange {
   const to = query.to ? new Date(parseTime('to', query.to)) : now
   const from = query.from ? new Date(parseTime('from', query.from)) : new Date(to.getTime() - days(7))
   if (from >= to) throw invalidField('from', 'from must be before to')

@@ -101,14 +101,14 @@ export async function usageByChain(db: Db, orgId: number, at: Date): Promise<Map
 }
 
 /** A range of hours, each given by its start. Both ends are inclusive. */
-export type Range = { from: Date; to: Date }
+export type HourRange = { from: Date; to: Date }
 
 /** Returns the requests and failures of the range by hour or day (UTC) and method, oldest first. */
 export function usageByMethod(
   db: Db,
   orgId: number,
   chain: string,
-  { from, to }: Range,
+  { from, to }: HourRange,
   group: (typeof rpcTimeGroups)[number],
 ) {
   const ts = sql<Date>`date_trunc(${sql.raw(`'${group.toLowerCase()}'`)}, ${rpcUsage.hour}, 'UTC')`

@@ -5,7 +5,14 @@ import type { ClusterState } from '../../state/cluster-state.ts'
 import { containerOf } from '../../state/workload-state.ts'
 import { FilePosition } from './file-position.ts'
 import { LogGaps } from './log-gaps.ts'
-import { type FileLine, type LogFile, type LogSource, parseFileLine, parseLogPath, workloadOfPod } from './log-file.ts'
+import {
+  type FileLine,
+  type LogFile,
+  type LoggedContainer,
+  parseFileLine,
+  parseLogPath,
+  workloadOfPod,
+} from './log-file.ts'
 import type { LogListener, SentLines } from './log-listener.ts'
 import type { OtlpLine } from './otlp.ts'
 
@@ -63,7 +70,7 @@ function takeBatch(queue: SentLines[]): SentLines[] {
 }
 
 /** `source` is null until lines of the run arrive. `usedAtMs`: when the last lines arrived; after a restart, when they were written. */
-type RunLog = { position: FilePosition; gaps: LogGaps; source: LogSource | null; usedAtMs: number }
+type RunLog = { position: FilePosition; gaps: LogGaps; source: LoggedContainer | null; usedAtMs: number }
 
 /** Reads lines from the cursor on. Its state counts the last batch as read, so a reader must be discarded if that batch was not stored. */
 class LineReader {
@@ -134,7 +141,7 @@ class LineReader {
     })
   }
 
-  #isAdmitted({ workload }: LogSource, { time }: FileLine, text: string): boolean {
+  #isAdmitted({ workload }: LoggedContainer, { time }: FileLine, text: string): boolean {
     return this.#admits({ workload, bytes: Buffer.byteLength(text), isBacklog: time < this.#startedAt })
   }
 
@@ -155,7 +162,7 @@ class LineReader {
   }
 
   /** Returns null for files of other programs in the cluster. */
-  #sourceOf({ namespace, pod: name, uid, container }: LogFile): LogSource | null {
+  #sourceOf({ namespace, pod: name, uid, container }: LogFile): LoggedContainer | null {
     const { state, installation } = this.#options
     if (!namespace.startsWith(namespacePrefix(installation))) return null
     for (const workload of state.workloads) {
@@ -184,14 +191,14 @@ class LineReader {
 /** `time`: in nanoseconds, as text. */
 type TimedLogLine = { time: string; line: LogLine }
 
-const lineOf = (source: LogSource, { time, stream }: FileLine, text: string): TimedLogLine => ({
+const lineOf = (source: LoggedContainer, { time, stream }: FileLine, text: string): TimedLogLine => ({
   time,
   line: { ...source, stream, text: truncateLine(text), readAt: new Date(`${time.slice(0, 23)}Z`) },
 })
 
 const keyOf = ({ uid, restarts }: LogFile): string => `${uid}/${restarts}`
 
-function drop(drops: LogDrop[], { workload, container }: LogSource): void {
+function drop(drops: LogDrop[], { workload, container }: LoggedContainer): void {
   const known = drops.find((other) => other.workload === workload && other.container === container)
   if (known) known.lines++
   else drops.push({ workload, container, lines: 1, isEstimate: false })

@@ -39,4 +39,4 @@ export function workloadOfPod(pod: string): WorkloadId | null {
 }
 
 /** The container that wrote a file. */
-export type LogSource = { workload: WorkloadId; container: ContainerName }
+export type LoggedContainer = { workload: WorkloadId; container: ContainerName }

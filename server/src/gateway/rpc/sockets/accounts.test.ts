@@ -9,7 +9,7 @@ import { rpcUsage } from '../../../modules/rpc/tables.ts'
 import { replaceRpcToken } from '../../../modules/rpc/tokens.ts'
 import { untilValue } from '../../../testing/until.ts'
 import { startRpcTestbed, type RpcTestbed } from '../testbed.ts'
-import { connect } from './ws-client.ts'
+import { connectWebSocket } from './ws-client.ts'
 
 let devnet: Devnet
 let t: RpcTestbed
@@ -35,11 +35,11 @@ test('unknown tokens and chains are rejected before a connection is opened', asy
   const org = await t.make.org()
   const url = await urlOf(org.id)
   const wrongUrl = `${url.slice(0, -1)}${url.endsWith('A') ? 'B' : 'A'}`
-  await expect(connect(wrongUrl)).rejects.toThrow('HTTP 401')
-  await expect(connect(await urlOf(org.id, 'nowhere'))).rejects.toThrow('HTTP 404')
+  await expect(connectWebSocket(wrongUrl)).rejects.toThrow('HTTP 401')
+  await expect(connectWebSocket(await urlOf(org.id, 'nowhere'))).rejects.toThrow('HTTP 404')
   for (const status of ['IN_DEBT', 'TERMINATED', 'DRAFT'] as const)
-    await expect(connect(await urlOf((await t.make.org({ status })).id))).rejects.toThrow('HTTP 403')
-  const client = await connect(await urlOf(org.id, 'polkadot'))
+    await expect(connectWebSocket(await urlOf((await t.make.org({ status })).id))).rejects.toThrow('HTTP 403')
+  const client = await connectWebSocket(await urlOf(org.id, 'polkadot'))
   expect(await client.call('system_chain')).toMatchObject({
     error: { code: -32002, message: expect.stringMatching(/No node/) },
   })
@@ -48,7 +48,7 @@ test('unknown tokens and chains are rejected before a connection is opened', asy
     error: { code: -32601, message: expect.stringMatching(/not offered for this chain; poll chain_getHeader/) },
   })
   client.socket.close()
-  const unreachable = await connect(await urlOf(org.id, 'unreachable'))
+  const unreachable = await connectWebSocket(await urlOf(org.id, 'unreachable'))
   expect(await unreachable.call('eth_subscribe', ['newHeads'])).toMatchObject({ error: { code: -32002 } })
   unreachable.socket.close()
 })
@@ -56,7 +56,7 @@ test('unknown tokens and chains are rejected before a connection is opened', asy
 test('replacing a token closes its connections within seconds, and no others', async () => {
   const [org, otherOrg] = await Promise.all([t.make.org(), t.make.org()])
   const [first, second, otherClient] = await Promise.all(
-    [urlOf(org.id), urlOf(org.id), urlOf(otherOrg.id)].map(async (u) => connect(await u)),
+    [urlOf(org.id), urlOf(org.id), urlOf(otherOrg.id)].map(async (u) => connectWebSocket(await u)),
   )
   if (!first || !second || !otherClient) throw new Error('not connected')
   await first.subscribe('newHeads')
@@ -64,13 +64,13 @@ test('replacing a token closes its connections within seconds, and no others', a
   for (const client of [first, second])
     expect(await client.closed).toMatchObject({ code: 4401, reason: expect.stringMatching(/^Unknown RPC token/) })
   expect((await otherClient.call('eth_chainId')).result).toBe('0x7a69')
-  expect((await (await connect(await urlOf(org.id))).call('eth_chainId')).result).toBe('0x7a69')
+  expect((await (await connectWebSocket(await urlOf(org.id))).call('eth_chainId')).result).toBe('0x7a69')
 })
 
 test('the connections of an organization that is deleted or whose payment is overdue are closed within seconds', async () => {
   const closeAfterUpdate = async (values: { status: OrgStatus } | { deletedAt: Date }) => {
     const org = await t.make.org()
-    const client = await connect(await urlOf(org.id))
+    const client = await connectWebSocket(await urlOf(org.id))
     await client.subscribe('newHeads')
     await t.app.db.update(orgs).set(values).where(eq(orgs.id, org.id))
     return client.closed
@@ -90,7 +90,7 @@ test('notifications count as requests of their own method, and reaching the mont
   // Before the gateway reads the account: it would count requests of another gateway towards the rate.
   const row = { orgId: playground.id, chain: 'eth', method: 'eth_call', version: '', hour: t.clock.now(), failures: 0 }
   await addRpcUsage(t.app.db, [{ ...row, requests: limits.playgroundRpcRequests - 9 }])
-  const client = await connect(await urlOf(playground.id))
+  const client = await connectWebSocket(await urlOf(playground.id))
   const [heads, logs] = [await client.subscribe('newHeads'), await client.subscribe('logs', {})]
   await devnet.chain.transfer(3)
   await untilValue(
@@ -113,12 +113,12 @@ test('notifications count as requests of their own method, and reaching the mont
     reason: expect.stringMatching(/^The playground has used its 500,000/),
   })
   expect(client.resultsOf(heads).length + client.resultsOf(logs).length).toBe(4 + 2)
-  await expect(connect(await urlOf(playground.id))).rejects.toThrow('HTTP 429')
+  await expect(connectWebSocket(await urlOf(playground.id))).rejects.toThrow('HTTP 429')
 })
 
 test('an organization can neither see nor end subscriptions of another', async () => {
   const [org, otherOrg] = await Promise.all([t.make.org(), t.make.org()])
-  const [a, b] = [await connect(await urlOf(org.id)), await connect(await urlOf(otherOrg.id))]
+  const [a, b] = [await connectWebSocket(await urlOf(org.id)), await connectWebSocket(await urlOf(otherOrg.id))]
   const id = await a.subscribe('newHeads')
   expect(await b.call('eth_unsubscribe', [id])).toMatchObject({ error: { message: 'subscription not found' } })
   await devnet.chain.transfer(1)

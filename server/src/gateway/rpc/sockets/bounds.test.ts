@@ -5,7 +5,7 @@ import { metricsRegistry } from '../../../health/metrics-registry.ts'
 import { untilValue } from '../../../testing/until.ts'
 import { call, startFaultyNode, startRpcTestbed, type FaultyNode, type RpcTestbed } from '../testbed.ts'
 import type { SocketLimits } from './limits.ts'
-import { connect, type WsClient } from './ws-client.ts'
+import { connectWebSocket, type WsClient } from './ws-client.ts'
 
 let devnet: Devnet
 let node: FaultyNode
@@ -48,13 +48,13 @@ test('connections per organization and per gateway are limited, and closed conne
     {},
     async ({ urlOfNewOrg }) => {
       const [url, otherUrl] = await Promise.all([urlOfNewOrg(), urlOfNewOrg()])
-      const [first] = await Promise.all([connect(url), connect(url)])
-      await expect(connect(url)).rejects.toThrow('HTTP 429')
-      await connect(otherUrl)
-      await expect(connect(otherUrl)).rejects.toThrow('HTTP 503')
+      const [first] = await Promise.all([connectWebSocket(url), connectWebSocket(url)])
+      await expect(connectWebSocket(url)).rejects.toThrow('HTTP 429')
+      await connectWebSocket(otherUrl)
+      await expect(connectWebSocket(otherUrl)).rejects.toThrow('HTTP 503')
       first.socket.close()
       await first.closed
-      await untilValue(() => connect(url).catch(() => null), Boolean)
+      await untilValue(() => connectWebSocket(url).catch(() => null), Boolean)
     },
     { SHOAL_RPC_SOCKETS: '3', SHOAL_RPC_SOCKETS_PER_ORG: '2' },
   ))
@@ -62,7 +62,7 @@ test('connections per organization and per gateway are limited, and closed conne
 test('subscriptions per connection and per organization are limited, and ended subscriptions free their slots', () =>
   withGateway({ subscriptionsPerConnection: 2, subscriptionsPerOrg: 3 }, async ({ urlOfNewOrg }) => {
     const url = await urlOfNewOrg()
-    const [first, second] = [await connect(url), await connect(url)]
+    const [first, second] = [await connectWebSocket(url), await connectWebSocket(url)]
     const id = await first.subscribe('newHeads')
     await first.subscribe('logs', {})
     await expect(first.subscribe('newHeads')).rejects.toThrow(
@@ -74,26 +74,26 @@ test('subscriptions per connection and per organization are limited, and ended s
     )
     await first.call('eth_unsubscribe', [id])
     await second.subscribe('newHeads')
-    await (await connect(await urlOfNewOrg())).subscribe('newHeads')
+    await (await connectWebSocket(await urlOfNewOrg())).subscribe('newHeads')
   }))
 
 test('a message of very many fragments closes its connection', () =>
   withGateway({}, async ({ urlOfNewOrg }) => {
-    const client = await connect(await urlOfNewOrg())
+    const client = await connectWebSocket(await urlOfNewOrg())
     for (let i = 0; i < 300; i += 1) client.socket.send(' ', { fin: false })
     expect(await client.closed).toMatchObject({ code: 1008 })
   }))
 
 test('a message that is too large closes its connection', () =>
   withGateway({ messageBytes: 10_000 }, async ({ urlOfNewOrg }) => {
-    const client = await connect(await urlOfNewOrg())
+    const client = await connectWebSocket(await urlOfNewOrg())
     client.socket.send(JSON.stringify(call('eth_chainId', ['x'.repeat(10_000)])))
     expect((await client.closed).code).toBe(1009)
   }))
 
 test('concurrent calls of a connection are limited; all others wait and then get a response', () =>
   withGateway({ callsInFlight: 5 }, async ({ urlOfNewOrg }) => {
-    const client = await connect(await urlOfNewOrg())
+    const client = await connectWebSocket(await urlOfNewOrg())
     await client.call('eth_chainId')
     let [active, maxActive] = [0, 0]
     node.fault = ({ method }) => {
@@ -119,7 +119,7 @@ const largeResult = (bytes: number) => ({ result: Array.from({ length: bytes / 1
 
 test('responses to a slow client are buffered up to the limit', () =>
   withGateway({ unsentBytes: 2_000_000, pauseBytes: 100_000, callsInFlight: 50 }, async ({ urlOfNewOrg }) => {
-    const client = await connect(await urlOfNewOrg())
+    const client = await connectWebSocket(await urlOfNewOrg())
     const large = largeResult(300_000)
     node.fault = ({ method }) => (method === 'eth_getBalance' ? large : null)
     client.socket.pause()
@@ -146,7 +146,7 @@ test('clients of the organization with the most unread data are disconnected whe
   withGateway(
     { totalUnsentBytes: 1_000_000, checkMs: 50, closeMs: 500, pingMs: 600_000 },
     async ({ t, urlOfNewOrg }) => {
-      const [slow, other] = [await connect(await urlOfNewOrg()), await connect(await urlOfNewOrg())]
+      const [slow, other] = [await connectWebSocket(await urlOfNewOrg()), await connectWebSocket(await urlOfNewOrg())]
       const large = largeResult(300_000)
       node.fault = ({ method }) => (method === 'eth_getBalance' ? large : null)
       slow.socket.pause()
@@ -166,7 +166,7 @@ test('clients of the organization with the most unread data are disconnected whe
 
 test('a response larger than the buffer becomes an error, alone and in a batch', () =>
   withGateway({ unsentBytes: 5_000_000 }, async ({ urlOfNewOrg }) => {
-    const client = await connect(await urlOfNewOrg())
+    const client = await connectWebSocket(await urlOfNewOrg())
     node.fault = ({ method }) => (method === 'eth_getBalance' ? largeResult(7_000_000) : null)
     expect(await client.call('eth_getBalance', ['0x1', 'latest'])).toMatchObject({ error: { code: -32005 } })
     client.socket.send(JSON.stringify([balance(1), call('eth_chainId', [], 'c')]))
@@ -181,7 +181,7 @@ test('a client that does not read its notifications is disconnected with a reaso
   withGateway(
     { unsentBytes: 100_000, closeMs: 15_000 },
     async ({ t, urlOfNewOrg }) => {
-      const [slow, fast] = [await connect(await urlOfNewOrg()), await connect(await urlOfNewOrg())]
+      const [slow, fast] = [await connectWebSocket(await urlOfNewOrg()), await connectWebSocket(await urlOfNewOrg())]
       // The kernel buffers some megabytes before the gateway does.
       await Promise.all(Array.from({ length: 50 }, () => slow.subscribe('logs', {})))
       const logs = await fast.subscribe('logs', {})
@@ -207,7 +207,7 @@ test('a client that does not read its notifications is disconnected with a reaso
 test('a client that does not respond to pings is disconnected; a client that responds stays connected', () =>
   withGateway({ pingMs: 100 }, async ({ t, urlOfNewOrg }) => {
     const url = await urlOfNewOrg()
-    const [dead, alive] = [await connect(url), await connect(url)]
+    const [dead, alive] = [await connectWebSocket(url), await connectWebSocket(url)]
     let pings = 0
     alive.socket.on('ping', () => (pings += 1))
     dead.socket.pause()
@@ -228,7 +228,7 @@ test('calls and notifications are limited by the rate of the organization', () =
     { maxRateDebtMs: 1_000, callsInFlight: 1_000 },
     async ({ urlOfNewOrg }) => {
       const [url, otherUrl] = await Promise.all([urlOfNewOrg(), urlOfNewOrg()])
-      const [busy, otherClient] = [await connect(url), await connect(otherUrl)]
+      const [busy, otherClient] = [await connectWebSocket(url), await connectWebSocket(otherUrl)]
       const heads = await otherClient.subscribe('newHeads')
       const batch = JSON.stringify(Array.from({ length: 50 }, (_, id) => balance(id)))
       busy.socket.send(batch)
@@ -241,7 +241,7 @@ test('calls and notifications are limited by the rate of the organization', () =
       expect(rejected).toHaveLength(50)
       for (const response of rejected)
         expect(response).toMatchObject({ id: expect.any(Number), error: { code: -32005 } })
-      const flooded = await connect(url)
+      const flooded = await connectWebSocket(url)
       await untilValue(() => flooded.subscribe('logs', {}).catch(() => null), Boolean)
       await devnet.chain.transfer(400)
       expect(await flooded.closed).toMatchObject({
@@ -260,14 +260,14 @@ test('calls and notifications are limited by the rate of the organization', () =
 test('when the gateway stops, calls in flight get a response and connections close with a code that makes clients reconnect', () =>
   withGateway({}, async ({ t, urlOfNewOrg }) => {
     const url = await urlOfNewOrg()
-    const client = await connect(url)
+    const client = await connectWebSocket(url)
     await client.subscribe('newHeads')
     node.fault = ({ method }) => (method === 'eth_getBalance' ? { delayMs: 300 } : null)
     client.socket.send(JSON.stringify(balance(7)))
     await untilValue(async () => node.calls.some((c) => c.method === 'eth_getBalance'), Boolean)
     const route = t.gateway.route()
     const closed = route.closeSockets()
-    await expect(connect(url)).rejects.toThrow('HTTP 503')
+    await expect(connectWebSocket(url)).rejects.toThrow('HTTP 503')
     expect(await client.closed).toEqual({ code: 1012, reason: 'The gateway is restarting. Please reconnect.' })
     expect(responses(client).some(({ id }) => id === 7)).toBe(true)
     await closed
@@ -276,7 +276,7 @@ test('when the gateway stops, calls in flight get a response and connections clo
 
 test('a client that ignores the closing handshake does not delay shutdown', () =>
   withGateway({ closeMs: 200 }, async ({ t, urlOfNewOrg }) => {
-    const client = await connect(await urlOfNewOrg())
+    const client = await connectWebSocket(await urlOfNewOrg())
     client.socket.pause()
     await t.gateway.route().closeSockets()
     expect(t.gateway.route().socketCounts()).toEqual([])
@@ -287,7 +287,7 @@ test('the gateway reads slowly from a client that ignores rejections, and serves
   withGateway(
     { callsInFlight: 4 },
     async ({ t, urlOfNewOrg }) => {
-      const [busy, other] = [await connect(await urlOfNewOrg()), await connect(await urlOfNewOrg())]
+      const [busy, other] = [await connectWebSocket(await urlOfNewOrg()), await connectWebSocket(await urlOfNewOrg())]
       await other.call('eth_chainId')
       for (let id = 0; id < 5_000; id += 1) busy.socket.send(JSON.stringify(balance(id)))
       const startedMs = performance.now()
@@ -305,7 +305,7 @@ test('the gateway reads slowly from a client that ignores rejections, and serves
 
 test('connections, subscriptions and closings are exported as metrics', () =>
   withGateway({}, async ({ t, urlOfNewOrg }) => {
-    const [first, second] = [await connect(await urlOfNewOrg()), await connect(await urlOfNewOrg())]
+    const [first, second] = [await connectWebSocket(await urlOfNewOrg()), await connectWebSocket(await urlOfNewOrg())]
     await first.subscribe('newHeads')
     await second.subscribe('logs', {})
     await second.subscribe('newHeads')

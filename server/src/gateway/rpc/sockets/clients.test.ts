@@ -6,7 +6,7 @@ import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.t
 import { rpcTokenOf } from '../../../modules/rpc/tokens.ts'
 import { untilValue } from '../../../testing/until.ts'
 import { call, post, startRpcTestbed, type RpcTestbed } from '../testbed.ts'
-import { connect } from './ws-client.ts'
+import { connectWebSocket } from './ws-client.ts'
 
 let devnet: Devnet
 let t: RpcTestbed
@@ -140,7 +140,7 @@ test('ethers reads and subscribes over WebSocket', async () => {
 })
 
 test('single calls, batches, notifications and invalid requests get the same responses as over HTTP', async () => {
-  const client = await connect(url)
+  const client = await connectWebSocket(url)
   const responseTo = async (message: unknown) => {
     const messagesBefore = client.received.length
     client.socket.send(typeof message === 'string' ? message : JSON.stringify(message))
@@ -172,7 +172,7 @@ test('single calls, batches, notifications and invalid requests get the same res
 })
 
 test('notifications have the format of nodes; unsupported subscriptions are rejected with a reason', async () => {
-  const client = await connect(url)
+  const client = await connectWebSocket(url)
   const heads = await client.subscribe('newHeads')
   const logs = await client.subscribe('logs', { address: [devnet.token.toUpperCase().replace('0X', '0x')], topics: [] })
   const fourTopics = await client.subscribe('logs', { topics: [null, null, null, null] })
@@ -222,5 +222,5 @@ test('notifications have the format of nodes; unsupported subscriptions are reje
 
 test('a subscription over HTTP is rejected with a hint to use a WebSocket', async () => {
   expect((await post(url, call('eth_subscribe', ['newHeads']))).body.error?.message).toMatch(/same URL with ws/)
-  expect((await connect(url)).socket.readyState).toBe(1)
+  expect((await connectWebSocket(url)).socket.readyState).toBe(1)
 })

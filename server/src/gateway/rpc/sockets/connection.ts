@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { WebSocket } from 'ws'
-import type { Account } from '../accounts.ts'
-import type { Admission, Caller } from '../admission.ts'
+import type { RpcAccount } from '../accounts.ts'
+import type { Admission, RpcCaller } from '../admission.ts'
 import type { ChainService } from '../chain-service.ts'
 import { cancelStream, codes, errorText, isInvalidCall, parseCalls } from '../json-rpc.ts'
-import type { Call, Outcome, RpcError } from '../json-rpc.ts'
+import type { RpcCall, RpcOutcome, RpcError } from '../json-rpc.ts'
 import type { Feed, Topic } from './feed.ts'
 import { closeCodes, type SocketLimits } from './limits.ts'
 import { joinReplies, oversizedReplies, replyText, truncateReason, type RpcReply } from './reply-text.ts'
@@ -16,7 +16,7 @@ import { Subscriptions, type Subscription } from './subscriptions.ts'
 export type ConnectionOptions = {
   socket: WebSocket
   token: string
-  caller: Caller
+  caller: RpcCaller
   service: ChainService
   feed: Feed
   admission: Admission
@@ -31,7 +31,7 @@ export class Connection {
   readonly token: string
   readonly chain: string
   readonly #options: ConnectionOptions
-  #account: Account
+  #account: RpcAccount
   readonly #subscriptions: Subscriptions
   /** Received messages that wait, because too many calls are in flight or too many bytes are buffered for the client. */
   #queue: string[] = []
@@ -86,7 +86,7 @@ export class Connection {
   }
 
   /** Closes the connection when the account may no longer send calls. */
-  check(account: Account | null): void {
+  check(account: RpcAccount | null): void {
     if (account) this.#account = account
     const rejection = this.#options.admission.checkAccount(account)
     if (rejection) this.close(4000 + rejection.status, rejection.error.message)
@@ -154,7 +154,7 @@ export class Connection {
       const replies: RpcReply[] = error
         ? calls.flatMap(({ id }) => (id === null ? [] : [{ id, text: errorText(id, error) }]))
         : await this.#callAll(
-            calls.filter((c): c is Call => !isInvalidCall(c)),
+            calls.filter((c): c is RpcCall => !isInvalidCall(c)),
             created,
           )
       for (const call of calls)
@@ -184,7 +184,7 @@ export class Connection {
   }
 
   /** Resolves with replies to all calls other than notifications. Subscriptions start after all other calls have ended. */
-  async #callAll(calls: Call[], created: Subscription[]): Promise<RpcReply[]> {
+  async #callAll(calls: RpcCall[], created: Subscription[]): Promise<RpcReply[]> {
     const { service, admission } = this.#options
     const { type } = service.pool.chain
     const parsed = calls.map((call) => ({ call, subscription: parseSubscription(type, call.method, call.params) }))
@@ -193,12 +193,12 @@ export class Connection {
     const outcomes =
       otherCalls.length === 1 && single ? [await service.execute(single)] : await service.executeAll(otherCalls)
     const replies: RpcReply[] = []
-    const add = async (call: Call, outcome: Outcome) => {
+    const add = async (call: RpcCall, outcome: RpcOutcome) => {
       admission.count({ ...this.#options.caller, account: this.#account }, call, outcome)
       if (call.id === null) cancelStream(outcome)
       else replies.push({ id: call.id, text: await replyText(call.id, outcome, this.#options.limits) })
     }
-    for (const [i, call] of otherCalls.entries()) await add(call, outcomes[i] as Outcome)
+    for (const [i, call] of otherCalls.entries()) await add(call, outcomes[i] as RpcOutcome)
     for (const { call, subscription } of parsed) {
       if (subscription === null) continue
       if ('error' in subscription) await add(call, { kind: 'error', error: subscription.error, isFromGateway: true })

@@ -3,7 +3,7 @@ import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.t
 import { rpcTokenOf } from '../../../modules/rpc/tokens.ts'
 import { untilValue } from '../../../testing/until.ts'
 import { call, post, startFaultyNode, startRpcTestbed, type FaultyNode, type RpcTestbed } from '../testbed.ts'
-import { connect, type Notification, type WsClient } from './ws-client.ts'
+import { connectWebSocket, type Notification, type WsClient } from './ws-client.ts'
 
 let devnet: Devnet
 let nodes: FaultyNode[]
@@ -21,7 +21,7 @@ beforeEach(async () => {
   const upstreams = nodes.map(({ url }, priority) => ({ name: `node ${priority}`, url, priority }))
   t = await startRpcTestbed({}, { pair: { headPollMs: 50, upstreams } })
   const org = await t.make.org()
-  client = await connect(t.gateway.urlOf('pair', await rpcTokenOf(t.app, org.id)))
+  client = await connectWebSocket(t.gateway.urlOf('pair', await rpcTokenOf(t.app, org.id)))
 })
 afterEach(async () => {
   client?.socket.terminate()
@@ -179,7 +179,7 @@ test('after random failures and reorganizations, the state of the client equals 
 
 test('a chain is polled once for all subscribers, until they have disconnected', async () => {
   const [a] = nodes as [FaultyNode, FaultyNode]
-  const others = await Promise.all([1, 2, 3].map(() => connect(client.socket.url.replace('ws', 'http'))))
+  const others = await Promise.all([1, 2, 3].map(() => connectWebSocket(client.socket.url.replace('ws', 'http'))))
   const ids = await Promise.all([client, ...others].flatMap((c) => [c.subscribe('newHeads'), c.subscribe('logs', {})]))
   const countCalls = (method: string) => nodes.flatMap((node) => node.calls).filter((c) => c.method === method).length
   const callsBefore = countCalls('eth_getBlockByHash') + countCalls('eth_getLogs')
@@ -198,7 +198,7 @@ test('a chain reset closes the connections of subscribers, who receive the new c
   try {
     for (const node of nodes) node.target = otherDevnet.rpcUrl
     expect(await client.closed).toMatchObject({ code: 1012, reason: expect.stringMatching(/^The chain was replaced/) })
-    const reconnected = await connect(client.socket.url.replace('ws', 'http'))
+    const reconnected = await connectWebSocket(client.socket.url.replace('ws', 'http'))
     const heads = await untilValue(() => reconnected.subscribe('newHeads').catch(() => null), Boolean)
     await otherDevnet.chain.transfer(1)
     const announced = await untilValue(async () => reconnected.resultsOf(heads ?? '').at(-1)?.['number'], Boolean)

@@ -2,10 +2,10 @@ import type { Logger } from 'pino'
 import type { ChainService } from '../chain-service.ts'
 import type { BlockLog, BranchChange } from './branch.ts'
 import { Follower } from './follower.ts'
-import { keyOfFilter, matches, type LogFilter } from './log-filter.ts'
+import { keyOfFilter, matchesEventLog, type EventLogFilter } from './log-filter.ts'
 
 /** The subject of a subscription. */
-export type Topic = { kind: 'newHeads' } | { kind: 'logs'; filter: LogFilter }
+export type Topic = { kind: 'newHeads' } | { kind: 'logs'; filter: EventLogFilter }
 
 /** The receiver of the notifications of one subscription. */
 export type Subscriber = {
@@ -20,7 +20,7 @@ const readyTimeoutMs = 5_000
 /** How long a chain is followed after its last subscription ended, so that reconnecting clients find it ready. */
 const idleMs = 5_000
 
-type LogGroup = { filter: LogFilter; subscribers: Set<Subscriber> }
+type LogGroup = { filter: EventLogFilter; subscribers: Set<Subscriber> }
 
 /** The subscriptions to one chain. One follower serves all of them and runs while there are any. */
 export class Feed {
@@ -97,7 +97,7 @@ export class Feed {
   #publishLog(log: BlockLog, removed: boolean): void {
     const json = `${log.jsonPrefix},"removed":${removed}}`
     for (const { filter, subscribers } of this.#logs.values())
-      if (matches(filter, log)) for (const subscriber of subscribers) subscriber.notify(json)
+      if (matchesEventLog(filter, log)) for (const subscriber of subscribers) subscriber.notify(json)
   }
 
   #notifyLost(): void {

@@ -3,7 +3,7 @@ import { WebSocket, WebSocketServer } from 'ws'
 import { startDevnet, type Devnet } from '../../../../../scripts/devnet/devnet.ts'
 import { rpcTokenOf } from '../../../modules/rpc/tokens.ts'
 import { openGatewayTestbed, type GatewayTestbed } from '../../testing/testbed.ts'
-import { connect } from './ws-client.ts'
+import { connectWebSocket } from './ws-client.ts'
 
 let devnet: Devnet
 let bed: GatewayTestbed
@@ -23,7 +23,7 @@ test('a gateway accepts WebSockets of RPC chains and of squids, and closes both 
   squidServer.on('connection', (socket) => socket.send('from the squid'))
   const { gateway, url } = await bed.startAnother()
   const address = `${url}/rpc/devnet/${await rpcTokenOf(bed.t.app, bed.org.id)}`
-  const client = await connect(`${address}?x=1`)
+  const client = await connectWebSocket(`${address}?x=1`)
   await client.subscribe('newHeads')
   const squidClient = new WebSocket(`${url.replace('http', 'ws')}/acme/${squid.name}@v1/api`)
   expect(await new Promise((resolve) => squidClient.once('message', (data: Buffer) => resolve(data.toString())))).toBe(

@@ -1,5 +1,5 @@
 /** Selects the logs of a subscription by address and by the topic at each position. */
-export type LogFilter = {
+export type EventLogFilter = {
   /** Addresses in lower case; null matches any address. */
   addresses: ReadonlySet<string> | null
   /** Topics in lower case by position; null matches any topic. */
@@ -12,7 +12,7 @@ const address = /^0x[0-9a-fA-F]{40}$/
 const topic = /^0x[0-9a-fA-F]{64}$/
 
 /** Parses the `logs` parameter of `eth_subscribe`; `invalid` is a message for the client. */
-export function parseLogFilter(input: unknown): LogFilter | { invalid: string } {
+export function parseLogFilter(input: unknown): EventLogFilter | { invalid: string } {
   if (input !== undefined && input !== null && (typeof input !== 'object' || Array.isArray(input)))
     return { invalid: 'the filter must be an object with address and topics' }
   const { address: addresses, topics = [] } = (input ?? {}) as Record<string, unknown>
@@ -20,7 +20,7 @@ export function parseLogFilter(input: unknown): LogFilter | { invalid: string } 
   if (addressSet === 'invalid') return { invalid: `address must be an address or up to ${maxChoices} of them` }
   if (topics !== null && (!Array.isArray(topics) || topics.length > 4))
     return { invalid: 'topics must be an array of up to 4 positions' }
-  const topicSets: LogFilter['topics'][number][] = []
+  const topicSets: EventLogFilter['topics'][number][] = []
   for (const position of (topics ?? []) as unknown[]) {
     const choices = parseChoices(position, topic)
     if (choices === 'invalid')
@@ -44,7 +44,7 @@ function parseChoices(value: unknown, pattern: RegExp): Set<string> | null | 'in
 }
 
 /** Whether the filter selects the log, whose address and topics are in lower case. */
-export function matches(filter: LogFilter, log: { address: string; topics: readonly string[] }): boolean {
+export function matchesEventLog(filter: EventLogFilter, log: { address: string; topics: readonly string[] }): boolean {
   if (filter.addresses && !filter.addresses.has(log.address)) return false
   // A log must have as many topics as the filter has positions, even for positions that match any topic.
   if (filter.topics.length > log.topics.length) return false
@@ -52,7 +52,7 @@ export function matches(filter: LogFilter, log: { address: string; topics: reado
 }
 
 /** Returns a key that is equal for filters that select the same logs. */
-export function keyOfFilter({ addresses, topics }: LogFilter): string {
+export function keyOfFilter({ addresses, topics }: EventLogFilter): string {
   const toText = (set: ReadonlySet<string> | null) => (set === null ? '*' : [...set].sort().join())
   return [addresses, ...topics].map(toText).join(' ')
 }

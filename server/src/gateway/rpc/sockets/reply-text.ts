@@ -1,4 +1,4 @@
-import { codes, errorText, resultHead, type Outcome } from '../json-rpc.ts'
+import { codes, errorText, resultHead, type RpcOutcome } from '../json-rpc.ts'
 import type { SocketLimits } from './limits.ts'
 
 /** The response to the call with this id. */
@@ -11,7 +11,7 @@ export const joinReplies = (replies: readonly RpcReply[], isBatch: boolean): str
 }
 
 /** Resolves with the response to one call; with an error response when the result exceeds `unsentBytes`. Never rejects. */
-export async function replyText(id: string, outcome: Outcome, { unsentBytes }: SocketLimits): Promise<string> {
+export async function replyText(id: string, outcome: RpcOutcome, { unsentBytes }: SocketLimits): Promise<string> {
   if (outcome.kind === 'error') return errorText(id, outcome.error)
   if (outcome.kind === 'result') return `${resultHead(id)}${outcome.json.toString()}}`
   const parts: Uint8Array[] = []

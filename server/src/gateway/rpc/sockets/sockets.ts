@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import type { App } from '../../../app.ts'
-import type { Account, RpcRejection } from '../accounts.ts'
-import type { Admission, Caller } from '../admission.ts'
+import type { RpcAccount, RpcRejection } from '../accounts.ts'
+import type { Admission, RpcCaller } from '../admission.ts'
 import type { ChainService } from '../chain-service.ts'
 import { codes, errorText } from '../json-rpc.ts'
 import { rejectUpgrade } from '../../../ports/reject-upgrade.ts'
@@ -51,7 +51,7 @@ export class Sockets {
   }
 
   /** Accepts the connection, or rejects it with an HTTP status and a JSON-RPC error. */
-  accept({ req, socket, head }: Upgrade, token: string, service: ChainService, caller: Caller): void {
+  accept({ req, socket, head }: Upgrade, token: string, service: ChainService, caller: RpcCaller): void {
     const rejection = this.#rejectionFor(caller.account)
     if (rejection) return rejectWebSocket(socket, rejection)
     this.#server.handleUpgrade(req, socket, head, (webSocket) => {
@@ -100,7 +100,7 @@ export class Sockets {
     this.#metrics.stop()
   }
 
-  #rejectionFor({ orgId }: Account): RpcRejection | null {
+  #rejectionFor({ orgId }: RpcAccount): RpcRejection | null {
     if (this.#isClosing) return rejectionOf(503, codes.unavailable, 'The gateway is restarting. Please reconnect.')
     if (this.#connections.size >= this.#limits.connections)
       return rejectionOf(

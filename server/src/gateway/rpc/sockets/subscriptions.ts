@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { ChainService } from '../chain-service.ts'
-import { codes, gatewayError, type Outcome } from '../json-rpc.ts'
+import { codes, gatewayError, type RpcOutcome } from '../json-rpc.ts'
 import type { Feed, Topic } from './feed.ts'
 import { closeCodes, type SocketLimits } from './limits.ts'
 
@@ -60,7 +60,7 @@ export class Subscriptions {
    * Starts a subscription and returns its id, or an error. Adds the subscription to `created`. Call `release` for it
    * when the client has received its id.
    */
-  async subscribe(topic: Topic, created: Subscription[]): Promise<Outcome> {
+  async subscribe(topic: Topic, created: Subscription[]): Promise<RpcOutcome> {
     const { feed, limits, service, countOrgSubscriptions } = this.#options
     if (!(await feed.prepare(topic)))
       return gatewayError(
@@ -85,7 +85,7 @@ export class Subscriptions {
   }
 
   /** Ends a subscription. Returns `true`, or the error of nodes for an unknown id. */
-  unsubscribe(id: string): Outcome {
+  unsubscribe(id: string): RpcOutcome {
     const subscription = this.#byId.get(id)
     if (!subscription) return gatewayError(codes.serverError, 'subscription not found')
     subscription.end()
@@ -118,5 +118,5 @@ export class Subscriptions {
   }
 }
 
-const limitReached = (owner: string, max: number): Outcome =>
+const limitReached = (owner: string, max: number): RpcOutcome =>
   gatewayError(codes.limitExceeded, `This ${owner} has reached its maximum of ${max} subscriptions.`)

@@ -26,7 +26,7 @@ export type WsClient = {
 }
 
 /** Opens a connection. @throws Error with the HTTP status when the gateway rejects it */
-export async function connect(httpUrl: string): Promise<WsClient> {
+export async function connectWebSocket(httpUrl: string): Promise<WsClient> {
   const socket = new WebSocket(httpUrl.replace(/^http/, 'ws'))
   const received: WsClient['received'] = []
   const resultsBySubscription = new Map<string, Notification['result'][]>()

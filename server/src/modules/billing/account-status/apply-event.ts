@@ -2,7 +2,7 @@ import type { App } from '../../../app.ts'
 import type { Db } from '../../../db/database.ts'
 import { recordAudit } from '../../audit/index.ts'
 import { getOrg, listAdminEmails, setOrgStatus, type OrgRow } from '../../orgs/index.ts'
-import { changeAccount, lockAccount } from '../payments/payment-store.ts'
+import { changeBillingAccount, lockAccount } from '../payments/payment-store.ts'
 import { requestHibernationsForDebt, requestRestartsAfterDebt } from '../limits/limits-store.ts'
 import { statusMail } from './mails.ts'
 import { nextAccountStatus, type AccountEvent } from './account-status.ts'
@@ -32,7 +32,7 @@ export async function applyAccountEvent(
   }
   const after = nextAccountStatus(before, event)
   const now = app.clock.now()
-  await changeAccount(tx, orgId, {
+  await changeBillingAccount(tx, orgId, {
     failingSince: dateOf(after.failingSinceMs),
     retries: after.retries,
     nextRetryAt: dateOf(after.nextRetryMs),

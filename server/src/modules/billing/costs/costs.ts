@@ -3,7 +3,7 @@ import { Big } from 'big.js'
 import { monthOf } from '../../../clock.ts'
 import type { App } from '../../../app.ts'
 import { getOrg } from '../../orgs/index.ts'
-import { selectDatabases, selectRunning } from '../metering/meter-store.ts'
+import { selectBilledDatabases, selectRunning } from '../metering/meter-store.ts'
 import { billableResources, usageSoFar } from '../metering/meter.ts'
 import type { ObservedResource } from '../metering/spans.ts'
 import { accountOf, listUnpaid } from '../payments/payment-store.ts'
@@ -36,7 +36,7 @@ export async function costsOf(app: App, book: PriceBook, orgId: number): Promise
     termsOf(app, orgId),
     usageSoFar(app, orgId, month),
     selectRunning(app.db, orgId),
-    selectDatabases(app.db, orgId),
+    selectBilledDatabases(app.db, orgId),
   ])
   const observed = billableResources(running, databases)
   const receipt = (rows: DayUsage[]) => receiptOf({ book, month, usage: rows, ...terms })

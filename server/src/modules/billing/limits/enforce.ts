@@ -4,7 +4,7 @@ import type { App } from '../../../app.ts'
 import { changeOrg, getOrg, type OrgRow } from '../../orgs/index.ts'
 import { costsOf, type Costs } from '../costs/costs.ts'
 import { costPerHour } from '../costs/forecast.ts'
-import { changeAccount, type AccountRow } from '../payments/payment-store.ts'
+import { changeBillingAccount, type AccountRow } from '../payments/payment-store.ts'
 import type { PriceBook } from '../prices/price-book.ts'
 import { netOf } from '../receipts/receipt.ts'
 import { capMail } from '../account-status/mails.ts'
@@ -121,7 +121,7 @@ async function sendCapWarning(
   if (percent <= warnedPercent) return
   const amounts = { percent, spentUsd: spentUsd.toFixed(2), capUsd: capUsd.toFixed(2) }
   await app.db.transaction(async (tx) => {
-    await changeAccount(tx, org.id, { warnedPercent: percent, warnedMonth: month })
+    await changeBillingAccount(tx, org.id, { warnedPercent: percent, warnedMonth: month })
     for (const to of await recipientsOf(tx, org))
       await app.mailer.send(capMail(app.config, to, org, { ...amounts, consequences: capConsequences[account.atCap] }))
   })

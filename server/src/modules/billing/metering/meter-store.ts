@@ -43,7 +43,7 @@ export async function selectRunning(db: Db, orgId: number | null = null): Promis
 export type StoredDatabase = { orgId: number; squidId: number; squidName: string; profile: string; totalBytes: number }
 
 /** Returns the databases of all versions, or those of an organization. Excludes playgrounds. */
-export async function selectDatabases(db: Db, orgId: number | null = null): Promise<StoredDatabase[]> {
+export async function selectBilledDatabases(db: Db, orgId: number | null = null): Promise<StoredDatabase[]> {
   const { rows } = await db.execute<StoredDatabase>(sql`
     select s.org_id as "orgId", s.id as "squidId", s.name || '@' || s.slot as "squidName", d.profile,
       d.total_bytes as "totalBytes"

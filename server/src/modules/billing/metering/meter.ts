@@ -29,7 +29,7 @@ export async function meterTick(app: Pick<App, 'clock' | 'db'>): Promise<void> {
   const nowMs = now.getTime()
   await app.db.transaction(async (db) => {
     const meter = await store.readMeter(db)
-    const observed = billableResources(await store.selectRunning(db), await store.selectDatabases(db))
+    const observed = billableResources(await store.selectRunning(db), await store.selectBilledDatabases(db))
     const spans = await store.selectSpans(db, 0)
     await store.saveSpans(db, await extendInSlices(spans, observed, meter?.observedAtMs ?? null, nowMs))
     const untilMs = hourStartMs(nowMs)

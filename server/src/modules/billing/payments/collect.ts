@@ -14,7 +14,7 @@ import {
   selectPendingCharge,
   selectCharge,
   type ChargeRow,
-  type InvoiceRow,
+  type StoredInvoice,
   listOrgsToCollect,
 } from './payment-store.ts'
 import type { ChargeOutcome, PaymentProvider } from './provider.ts'
@@ -49,7 +49,7 @@ export async function chargeUnpaidInvoices(
  * Charges an invoice. Returns null when the invoice is paid, otherwise the reason for the failure, which is shown to the
  * customer.
  */
-async function chargeInvoice(app: App, provider: PaymentProvider, invoice: InvoiceRow): Promise<string | null> {
+async function chargeInvoice(app: App, provider: PaymentProvider, invoice: StoredInvoice): Promise<string | null> {
   const amountCents = Number(new Big(invoice.totalUsd).times(100).toFixed(0))
   if (amountCents < minChargeCents) {
     await markPaid(app.db, invoice.number, app.clock.now())
@@ -77,7 +77,7 @@ async function chargeInvoice(app: App, provider: PaymentProvider, invoice: Invoi
  * Records a charge before the provider is called, or returns one that was interrupted; `paid` if the invoice has been paid
  * in the meantime, `no method` without a payment method.
  */
-async function beginCharge(app: App, invoice: InvoiceRow, amountCents: number) {
+async function beginCharge(app: App, invoice: StoredInvoice, amountCents: number) {
   return await app.db.transaction(async (tx) => {
     const { customerId } = await lockAccount(tx, invoice.orgId)
     const isOpen = (await listUnpaid(tx, invoice.orgId)).some(({ number }) => number === invoice.number)

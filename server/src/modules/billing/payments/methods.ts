@@ -6,7 +6,7 @@ import { getOrg } from '../../orgs/index.ts'
 import {
   accountOf,
   addPaymentMethod,
-  changeAccount,
+  changeBillingAccount,
   deletePaymentMethod,
   listPaymentMethods,
   setDefaultPaymentMethod,
@@ -21,7 +21,7 @@ export async function customerOf(app: App, provider: PaymentProvider, org: Org):
   if (customerId) return customerId
   const { name, code, email } = await getOrg(app.db, org.id)
   const newCustomerId = await provider.createCustomer({ orgId: org.id, code, name: name ?? code, email })
-  await changeAccount(app.db, org.id, { customerId: newCustomerId })
+  await changeBillingAccount(app.db, org.id, { customerId: newCustomerId })
   return newCustomerId
 }
 

@@ -6,7 +6,7 @@ import type { Db } from '../../../db/database.ts'
 import { billingAccounts, billingEvents, charges, invoices, paymentMethods, testSetups } from '../tables.ts'
 
 export type AccountRow = typeof billingAccounts.$inferSelect
-export type InvoiceRow = typeof invoices.$inferSelect
+export type StoredInvoice = typeof invoices.$inferSelect
 export type ChargeRow = typeof charges.$inferSelect
 
 /** Returns an organization's billing account; creates it on first use. */
@@ -18,7 +18,7 @@ export async function accountOf(db: Db, orgId: number): Promise<AccountRow> {
 }
 
 /** Changes columns of an organization's billing account; creates the account on first use. */
-export async function changeAccount(
+export async function changeBillingAccount(
   db: Db,
   orgId: number,
   change: Partial<typeof billingAccounts.$inferInsert>,
@@ -93,7 +93,7 @@ export async function deletePaymentMethod(db: Db, orgId: number, id: string): Pr
 }
 
 /** Returns the unpaid invoices of an organization, oldest first. */
-export function listUnpaid(db: Db, orgId: number): Promise<InvoiceRow[]> {
+export function listUnpaid(db: Db, orgId: number): Promise<StoredInvoice[]> {
   return db
     .select()
     .from(invoices)

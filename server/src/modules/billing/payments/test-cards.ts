@@ -42,7 +42,7 @@ function alwaysFailing(error: CardError): CardBehaviour {
 }
 
 /** Returns how a card behaves: as documented for its test number, and always failing if it is invalid or has expired. */
-export function behaviourOf(card: TestProviderCard, now: Date): CardBehaviour {
+export function cardBehaviourOf(card: TestProviderCard, now: Date): CardBehaviour {
   if (!isLuhnValid(card.number)) return alwaysFailing(cardError('incorrect_number', 'Your card number is invalid.'))
   if (Date.UTC(card.expYear, card.expMonth) <= now.getTime())
     return alwaysFailing(cardError('expired_card', 'Your card has expired.'))

@@ -5,7 +5,7 @@ import type { App } from '../../../app.ts'
 import { notFound, refuse } from '../../../errors.ts'
 import { changeSetup, insertSetup, selectCharge, selectSetup, selectSetupOfMethod } from './payment-store.ts'
 import type { PaymentProvider } from './provider.ts'
-import { behaviourOf, notAuthenticated } from './test-cards.ts'
+import { cardBehaviourOf, notAuthenticated } from './test-cards.ts'
 
 type Form = Contract['billing']['enterTestCard']
 
@@ -42,7 +42,7 @@ export function createTestProvider(app: Pick<App, 'db' | 'clock'>): PaymentProvi
         return { status: 'succeeded', providerId: before.providerId }
       const setup = await selectSetupOfMethod(app.db, paymentMethodId)
       const failure = setup?.card
-        ? behaviourOf(setup.card, app.clock.now()).charge
+        ? cardBehaviourOf(setup.card, app.clock.now()).charge
         : { code: 'resource_missing', message: 'No such payment method.' }
       if (failure) return { status: 'failed', providerId: null, ...failure }
       return { status: 'succeeded', providerId: `pi_test_${key}` }
@@ -60,7 +60,7 @@ export async function enterTestCard(
   if (!setup || setup.orgId !== orgId) throw notFound('Card form')
   if (setup.status === 'succeeded') return { status: 'succeeded', error: null }
   const card = { number, expMonth, expYear }
-  const { setup: outcome } = behaviourOf(card, app.clock.now())
+  const { setup: outcome } = cardBehaviourOf(card, app.clock.now())
   const saveResult = async (status: PayloadOf<Form>['status'], error: string | null) => {
     const paymentMethodId = status === 'succeeded' ? newId('pm') : null
     await changeSetup(app.db, clientSecret, { status, card, paymentMethodId })

@@ -3,8 +3,8 @@ import PdfDocument from 'pdfkit'
 import type { Logger } from 'pino'
 import { dayOf } from '../../../clock.ts'
 import { invoiceNumber } from '../payments/collect.ts'
-import type { InvoiceRow } from '../payments/payment-store.ts'
-import { addressOf, drawAddress, mutedColor, lineMetrics } from './pdf-address.ts'
+import type { StoredInvoice } from '../payments/payment-store.ts'
+import { printedAddressOf, drawAddress, mutedColor, lineMetrics } from './pdf-address.ts'
 import { bold, openFonts, regular, unprintedOf, type PdfFont } from './pdf-fonts.ts'
 import { drawRow, drawTable, decimalPointsOf, drawRule, rowHeight, type PdfColumn } from './pdf-table.ts'
 import { mergeSquids, netOf } from './receipt.ts'
@@ -34,7 +34,7 @@ const totalColumns: PdfColumn[] = [{ title: '', x: middle, width: 140 }, ...numb
 type InvoicePdfOptions = { log: Logger; fontFile: string | undefined }
 
 /** Renders the invoice of a closed month from the data stored when it was closed: a summary, and the costs of each squid. */
-export async function invoicePdf(invoice: InvoiceRow, { log, fontFile }: InvoicePdfOptions): Promise<Buffer> {
+export async function invoicePdf(invoice: StoredInvoice, { log, fontFile }: InvoicePdfOptions): Promise<Buffer> {
   const { receipt, closedAt } = invoice
   const number = invoiceNumber(invoice.number)
   const pdf = new PdfDocument({
@@ -49,7 +49,7 @@ export async function invoicePdf(invoice: InvoiceRow, { log, fontFile }: Invoice
     pdf.on('end', () => resolve(Buffer.concat(chunks)))
     pdf.on('error', reject)
   })
-  const texts = [...invoice.seller, ...addressOf(invoice.customer)]
+  const texts = [...invoice.seller, ...printedAddressOf(invoice.customer)]
   const fonts = await openFonts(pdf, texts, fontFile)
   const characters = unprintedOf(texts, fonts)
   if (characters.length > 0)
@@ -75,7 +75,7 @@ export async function invoicePdf(invoice: InvoiceRow, { log, fontFile }: Invoice
 /** Draws the invoice's number, month, date and status, the seller and the customer. */
 function drawHeader(
   pdf: Pdf,
-  { receipt, customer, seller, closedAt, paidAt }: InvoiceRow,
+  { receipt, customer, seller, closedAt, paidAt }: StoredInvoice,
   number: string,
   fonts: PdfFont[],
 ): void {
@@ -96,7 +96,7 @@ function drawHeader(
   pdf.y = top
   const block = { x: middle, width: rightEdge - middle, fonts }
   drawAddress(pdf, 'From', seller, block)
-  drawAddress(pdf, 'Bill to', addressOf(customer), block)
+  drawAddress(pdf, 'Bill to', printedAddressOf(customer), block)
   pdf.y = Math.max(pdf.y, top + headerLines.length * lineMetrics.lineHeight) + 20
 }
 

@@ -1,5 +1,5 @@
 import type PDFKit from 'pdfkit'
-import type { InvoiceRow } from '../payments/payment-store.ts'
+import type { StoredInvoice } from '../payments/payment-store.ts'
 import { drawRuns, runsOf, replacementCharacter, unprintedOf, type PdfFont } from './pdf-fonts.ts'
 
 type Pdf = InstanceType<typeof PDFKit>
@@ -32,7 +32,7 @@ export function drawAddress(
 }
 
 /** Returns the lines of the customer's address when the month was closed. */
-export function addressOf({ name, code, details }: InvoiceRow['customer']): string[] {
+export function printedAddressOf({ name, code, details }: StoredInvoice['customer']): string[] {
   if (!details) return [name, `Organization ${code}`]
   const { addressLine1, postalCode, city, country, vatId } = details
   return [

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Stripe } from 'stripe'
-import { behaviourOf, notAuthenticated } from '../payments/test-cards.ts'
+import { cardBehaviourOf, notAuthenticated } from '../payments/test-cards.ts'
 
 type Body = Record<string, string>
 type Stored = Record<string, unknown> & { id: string }
@@ -78,7 +78,7 @@ export async function startStripeServer(webhookSecret: string): Promise<StripeSe
     if (!objects.has(method)) return notFound
     const number = cards.get(method)
     const card = { number: number ?? '4242424242424242', expMonth: 12, expYear: 2035 }
-    const error = behaviourOf(card, new Date('2026-01-01')).charge
+    const error = cardBehaviourOf(card, new Date('2026-01-01')).charge
     const intent = store({
       id: nextId('pi'),
       object: 'payment_intent',
@@ -137,7 +137,7 @@ export async function startStripeServer(webhookSecret: string): Promise<StripeSe
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     confirm: (clientSecret, number, authentication) => {
       const setup = setupOf(clientSecret)
-      const { setup: behaviour } = behaviourOf({ number, expMonth: 12, expYear: 2035 }, new Date('2026-01-01'))
+      const { setup: behaviour } = cardBehaviourOf({ number, expMonth: 12, expYear: 2035 }, new Date('2026-01-01'))
       const isAuthenticationFailed = behaviour === 'authentication' && authentication === 'fail'
       const error = isAuthenticationFailed ? notAuthenticated : behaviour === 'authentication' ? null : behaviour
       if (error) {

@@ -24,7 +24,7 @@ import { reconcileVersion } from '../reconcile-version.ts'
 import { displayManifest, sourceOf, type Source } from '../source.ts'
 import type { Step, StepContext } from '../step.ts'
 import { addNotes } from '../claim-store.ts'
-import { pause } from '../wait.ts'
+import { pauseOrThrow } from '../wait.ts'
 import { requireImage } from './build.ts'
 
 /** Starts a new generation while the old one is running, switches to it, and stops the old one. */
@@ -55,7 +55,7 @@ export async function replaceGeneration(
 export async function endOldGeneration(context: StepContext, squid: SquidRow): Promise<void> {
   // Waits even if an earlier worker has switched, since that worker may have died before every gateway routed to the new generation.
   await waitForGateways(context, squid.id, context.deployment.notes.generation ?? squid.generation)
-  if (squid.sealedWorkload) await pause(context.intervals.drainMs, context.signal)
+  if (squid.sealedWorkload) await pauseOrThrow(context.intervals.drainMs, context.signal)
   await stopOldPrograms(context, squid)
 }
 

@@ -13,7 +13,7 @@ import type { Step, StepContext } from '../step.ts'
 import { updateClaimed } from '../claim-store.ts'
 import { selectOrg } from '../store.ts'
 import { selectUpload } from '../uploads-store.ts'
-import { pause } from '../wait.ts'
+import { pauseOrThrow } from '../wait.ts'
 
 /**
  * These limits are far above the size of any real squid; a larger archive is a mistake or an attack. `ratio`: of the unpacked size to
@@ -79,7 +79,7 @@ export async function unpackUpload(context: StepContext) {
       if (!(read.error instanceof ArtifactsUnavailable)) throw error
       app.log.error({ deploymentId: deployment.id }, read.error.message)
       if (attempt === 1) journal.warn('The archive cannot be read at the moment. The deployment continues when it can.')
-      await pause(context.intervals.retryMs, signal)
+      await pauseOrThrow(context.intervals.retryMs, signal)
     }
   }
 }

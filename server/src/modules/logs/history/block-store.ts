@@ -6,7 +6,7 @@ import type { LogFilter } from '../filter.ts'
 import { atMs, type Direction, type LinePosition } from '../lines-store.ts'
 
 /** A block of lines that may contain matches. */
-export type Candidate = { firstSeq: number; lastSeq: number; minAtMs: number; maxAtMs: number }
+export type CandidateBlock = { firstSeq: number; lastSeq: number; minAtMs: number; maxAtMs: number }
 
 /** Which blocks to look up. Lines up to `indexedSeq` are in blocks. */
 export type CandidateQuery = {
@@ -18,12 +18,12 @@ export type CandidateQuery = {
   filter: LogFilter
   direction: Direction
   /** The last block of the previous lookup: only blocks after it are returned. */
-  afterBlock: Candidate | null
+  afterBlock: CandidateBlock | null
   limit: number
 }
 
 /** Returns the next blocks that may contain matching lines, ordered by time in the query's direction. */
-export async function findCandidates(db: Db, query: CandidateQuery): Promise<Candidate[]> {
+export async function findCandidates(db: Db, query: CandidateQuery): Promise<CandidateBlock[]> {
   const isDescending = query.direction === 'desc'
   const order = sql.raw(query.direction)
   const sortColumn = sql.raw(isDescending ? 'max_at' : 'min_at')
@@ -41,7 +41,7 @@ export async function findCandidates(db: Db, query: CandidateQuery): Promise<Can
   }
   const gramConditions = hashesOfTerm(query.filter.search ?? '').map(mightContain)
   // "offset 0" prevents Postgres from merging the two selects: it reads Bloom filters in order, and stops at the limit.
-  const { rows } = await db.execute<Candidate>(sql`
+  const { rows } = await db.execute<CandidateBlock>(sql`
     select first_seq as "firstSeq", last_seq as "lastSeq", ${epoch('min_at')} as "minAtMs", ${epoch('max_at')} as "maxAtMs"
     from (
       select * from log_blocks where ${sql.join(conditions, sql` and `)}

@@ -1,14 +1,11 @@
 import type { Direction, LinePosition, StoredLine } from '../lines-store.ts'
-import type { HistoryPage } from './read-history.ts'
+import type { LogPage } from './read-history.ts'
 
 /**
  * Merges the pages that several databases returned for one query into one page. Any line may be in any of the databases. The page ends
  * where the first of the pages ends, because the database of that page may have further lines from there on.
  */
-export function mergePages(
-  pages: HistoryPage[],
-  { direction, limit }: { direction: Direction; limit: number },
-): HistoryPage {
+export function mergePages(pages: LogPage[], { direction, limit }: { direction: Direction; limit: number }): LogPage {
   const [only] = pages
   if (only && pages.length === 1) return only
   const compare = compareBy(direction)

@@ -10,7 +10,7 @@ import {
   type SeqRange,
   type StoredLine,
 } from '../lines-store.ts'
-import { findCandidates, type Candidate } from './block-store.ts'
+import { findCandidates, type CandidateBlock } from './block-store.ts'
 import { compareBy } from './merge-pages.ts'
 
 /** Which lines a page contains. */
@@ -27,13 +27,13 @@ export type HistoryQuery = {
 }
 
 /** `next` is null on the last page. Any other page may be short, or even empty, when the search reached its limit of size or time. */
-export type HistoryPage = {
+export type LogPage = {
   lines: StoredLine[]
   next: LinePosition | null
   /** The number of the version's last line, whether or not it matches the filter. */
   lastSeq: number
 }
-type PageDraft = Omit<HistoryPage, 'lastSeq'>
+type PageDraft = Omit<LogPage, 'lastSeq'>
 
 /** A search that takes longer returns the lines found so far. */
 const searchBudgetMs = 5_000
@@ -49,7 +49,7 @@ const scanBatchSizes = [1, 2, 4, 8, 16, 32]
  * Returns a page of lines, ordered by time, then arrival. Scans the blocks that may contain matches in order, and stops when no
  * further block can contain a line of this page.
  */
-export async function readHistory(db: Db, query: HistoryQuery): Promise<HistoryPage> {
+export async function readHistory(db: Db, query: HistoryQuery): Promise<LogPage> {
   const stream = await findStream(db, query.squidId)
   if (!stream) return { lines: [], next: null, lastSeq: 0 }
   return { ...(await scanBlocks(db, query, stream)), lastSeq: stream.lastSeq }
@@ -72,8 +72,8 @@ async function scanBlocks(
   }
   // Lines that are not in a block yet may have any time.
   await addMatches([{ firstSeq: indexedSeq + 1, lastSeq }], query)
-  let blocks: Candidate[] = []
-  let lastFound: Candidate | null = null
+  let blocks: CandidateBlock[] = []
+  let lastFound: CandidateBlock | null = null
   for (let lookups = 0, rounds = 0; ; rounds++) {
     if (blocks.length === 0) {
       const limit = lookupBatchSizes[lookups++] ?? 512
@@ -101,12 +101,12 @@ function countLinesThatFit(lines: StoredLine[]): number {
 }
 
 /** Narrows the query's time range to that of the lines in these blocks. */
-const timeRangeOf = (blocks: Candidate[], { fromMs, toMs }: HistoryQuery) => ({
+const timeRangeOf = (blocks: CandidateBlock[], { fromMs, toMs }: HistoryQuery) => ({
   fromMs: Math.max(fromMs ?? -Infinity, Math.min(...blocks.map((block) => block.minAtMs))),
   toMs: Math.min(toMs ?? Infinity, Math.max(...blocks.map((block) => block.maxAtMs))),
 })
 
-const precedesBlock = (line: LinePosition, block: Candidate, direction: Direction): boolean =>
+const precedesBlock = (line: LinePosition, block: CandidateBlock, direction: Direction): boolean =>
   direction === 'desc' ? line.atMs > block.maxAtMs : line.atMs < block.minAtMs
 
 function pageOf(matches: StoredLine[], limit: number): PageDraft {
@@ -117,7 +117,7 @@ function pageOf(matches: StoredLine[], limit: number): PageDraft {
 
 /** Returns the lines that certainly precede `block`, the first unscanned one; the next page begins with that block. */
 function pageBefore(
-  block: Candidate,
+  block: CandidateBlock,
   matches: StoredLine[],
   { direction, limit }: Pick<HistoryQuery, 'direction' | 'limit'>,
 ): PageDraft {

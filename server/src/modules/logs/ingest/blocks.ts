@@ -45,7 +45,7 @@ export function blocksOfBacklog(indexedSeq: number, lastSeq: number): SeqRange[]
  * size of its Bloom filter in bytes.
  */
 export async function indexBlock(client: ClientBase, squidId: number, block: SeqRange): Promise<number> {
-  const summary = summaryOf(await readLinesOfBlock(client, squidId, block))
+  const summary = blockSummaryOf(await readLinesOfBlock(client, squidId, block))
   await inTransaction(client, () => addBlock(client, squidId, block, summary))
   return summary?.bloom.length ?? 0
 }
@@ -60,7 +60,7 @@ export type BlockSummary = {
 }
 
 /** Summarizes the lines of a block. Returns null when they no longer exist, because their day was dropped. */
-export function summaryOf(lines: LineOfBlock[]): BlockSummary | null {
+export function blockSummaryOf(lines: LineOfBlock[]): BlockSummary | null {
   if (lines.length === 0) return null
   const times = lines.map((line) => line.atMs)
   return {

@@ -5,7 +5,7 @@ import { workloadIdOf } from '../../manifest/index.ts'
 import { levelNumber } from '../levels.ts'
 import type { NewLine } from './ingest-store.ts'
 import type { LimitKind, Limiter, LogLimits } from './limiter.ts'
-import { squidOf } from './workload.ts'
+import { squidIdOf } from './workload.ts'
 
 /** Lines of a version that were dropped but that its log has not reported yet. */
 export type PendingDrop = {
@@ -76,7 +76,7 @@ export function createDrops(
       const dropped: DropsOfBatch['dropped'] = []
       const dueReports: PendingDrop[] = []
       for (const { workload, lines, isEstimate } of drops) {
-        const squidId = squidOf(workload)
+        const squidId = squidIdOf(workload)
         if (squidId === null) continue
         const exceeded = limiter.exceededBy(squidId)
         dropped.push({ exceeded, lines })
@@ -139,7 +139,7 @@ export function lineOfLoss({ workload, container, from, to, isCertain }: LogLoss
   // Generation 0 separates the line from those that the container wrote: times never decrease among the lines of one container
   // of a generation.
   return {
-    workload: workloadIdOf(squidOf(workload) ?? 0, 0),
+    workload: workloadIdOf(squidIdOf(workload) ?? 0, 0),
     container,
     stream: 'stdout',
     text,

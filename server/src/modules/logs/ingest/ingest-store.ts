@@ -5,7 +5,7 @@ import { dropDayPartitionsBefore } from '../../../db/day-partitions.ts'
 import { logsChannel, searchedText, type SeqRange } from '../lines-store.ts'
 import type { BlockSummary } from './blocks.ts'
 import type { PendingDrop } from './drops.ts'
-import type { DayUsage, LimitKind } from './limiter.ts'
+import type { DayVolume, LimitKind } from './limiter.ts'
 
 /** A line to insert. */
 export type NewLine = {
@@ -61,7 +61,7 @@ export async function findUnindexed(client: ClientBase, lines: number): Promise<
 }
 
 /** `quotaReportedOn`: the last day on which the log reported that a daily quota is used up. */
-export type StreamUpdate = { squidId: number; lastSeq: number; usage: DayUsage; quotaReportedOn: string | null }
+export type StreamUpdate = { squidId: number; lastSeq: number; usage: DayVolume; quotaReportedOn: string | null }
 
 /** Adds or updates the rows of versions that have new lines. */
 export async function updateStreams(client: ClientBase, streams: StreamUpdate[]): Promise<void> {

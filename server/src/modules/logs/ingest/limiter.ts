@@ -1,8 +1,8 @@
 import type { LogAdmission } from '@shoal/runtime'
 import { dayOf, type Clock } from '../../../clock.ts'
 import type { Config } from '../../../config/config.ts'
-import { createRateLimit, type RateLimit } from './rate-limit.ts'
-import { squidOf } from './workload.ts'
+import { createRateLimit, type WriteRateLimit } from './rate-limit.ts'
+import { squidIdOf } from './workload.ts'
 
 /** The kinds of limits that release 0.1.0 supports and that the database stores under their own names; see `isOfOrg` of `log_drops`. */
 export const limitKinds = ['bytesPerSecond', 'linesPerSecond', 'bytesPerDay', 'orgBytesPerDay'] as const
@@ -13,13 +13,13 @@ export type LimitKind = (typeof limitKinds)[number] | 'orgBytesPerSecond' | 'org
 export type LogLimits = Record<LimitKind, number>
 
 /** The bytes that a version or an organization has stored on a UTC day, such as `2026-01-31`. */
-export type DayUsage = { day: string; bytes: number }
+export type DayVolume = { day: string; bytes: number }
 
 /** The stored usage, so that quotas continue after a restart of the worker. */
 export type StoredUsage = {
-  versions: ReadonlyMap<number, DayUsage & { orgId: number | null }>
+  versions: ReadonlyMap<number, DayVolume & { orgId: number | null }>
   /** Includes the usage of deleted versions. */
-  orgs: ReadonlyMap<number, DayUsage>
+  orgs: ReadonlyMap<number, DayVolume>
 }
 
 /** The bytes that Postgres needs for a line in addition to its text: the other columns, the row's header and the index. */
@@ -36,9 +36,9 @@ export type Limiter = {
   /** Returns the limit that the version exceeded when its last line was dropped. */
   exceededBy: (squidId: number) => LimitKind
   /** Returns the version's usage of today. */
-  usageOf: (squidId: number) => DayUsage
+  usageOf: (squidId: number) => DayVolume
   /** Returns today's usage of the organizations of these versions. */
-  usageOfOrgs: (squidIds: number[]) => Map<number, DayUsage>
+  usageOfOrgs: (squidIds: number[]) => Map<number, DayVolume>
   /** Assigns a version to its organization: all of its usage of today then counts for that organization. */
   assignOrg: (squidId: number, orgId: number) => void
   /** Adds to today's usage the bytes that stored lines need in addition to those counted when they were admitted. */
@@ -59,7 +59,7 @@ export const limitsOf = (config: Config): LogLimits => ({
 
 const unlimitedIfZero = (limit: number) => (limit === 0 ? Infinity : limit)
 
-type State = { rate: RateLimit; usage: DayUsage }
+type State = { rate: WriteRateLimit; usage: DayVolume }
 type VersionState = State & {
   orgId: number | null
   /** Lines that were admitted before the organization was known. */
@@ -116,7 +116,7 @@ export function createLimiter(limits: LogLimits, clock: Clock, stored: StoredUsa
   return {
     limits,
     admits: ({ workload, bytes, isBacklog }) => {
-      const squidId = squidOf(workload)
+      const squidId = squidIdOf(workload)
       if (squidId === null) return true
       const nowMs = clock.now().getTime()
       const state = stateOf(squidId, nowMs)
@@ -140,7 +140,7 @@ export function createLimiter(limits: LogLimits, clock: Clock, stored: StoredUsa
     usageOf: (squidId) => stateOf(squidId, clock.now().getTime()).usage,
     usageOfOrgs: (squidIds) => {
       const nowMs = clock.now().getTime()
-      const usage = new Map<number, DayUsage>()
+      const usage = new Map<number, DayVolume>()
       for (const squidId of squidIds) {
         const state = stateOf(squidId, nowMs)
         const org = orgOf(state, nowMs)

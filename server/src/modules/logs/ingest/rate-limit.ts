@@ -2,10 +2,10 @@
 const burstSeconds = 10
 
 /** Limits bytes and lines per second. `take` counts admitted lines. */
-export type RateLimit = { bytes: Bucket; lines: Bucket; take: (bytes: number, lines: number) => void }
+export type WriteRateLimit = { bytes: Bucket; lines: Bucket; take: (bytes: number, lines: number) => void }
 
 /** Creates the limit of one version or organization. Infinity: unlimited. */
-export function createRateLimit(bytesPerSecond: number, linesPerSecond: number, nowMs: number): RateLimit {
+export function createRateLimit(bytesPerSecond: number, linesPerSecond: number, nowMs: number): WriteRateLimit {
   const [bytes, lines] = [createBucket(bytesPerSecond, nowMs), createBucket(linesPerSecond, nowMs)]
   return {
     bytes,

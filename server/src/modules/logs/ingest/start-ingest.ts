@@ -12,7 +12,7 @@ import { createDrops } from './drops.ts'
 import { findUnindexed, readCursor, readPendingDrops } from './ingest-store.ts'
 import { createLimiter, limitsOf } from './limiter.ts'
 import { rotateDayPartitions, oldestDay } from './retention.ts'
-import { readQuotaReports, readUsage } from './usage-store.ts'
+import { readQuotaReports, readStoredUsage } from './usage-store.ts'
 import { createWriter } from './writer.ts'
 
 /** How often notices are moved to the logs of their versions. */
@@ -39,7 +39,7 @@ export function startLogIngest(app: App & { runtime: Pick<Runtime, 'logs'> }): L
       for (const { squidId, indexedSeq, lastSeq } of await findUnindexed(client, linesPerBlock))
         for (const block of blocksOfBacklog(indexedSeq, lastSeq)) await indexBlock(client, squidId, block)
       const today = dayOf(nowMs())
-      const limiter = createLimiter(limitsOf(app.config), app.clock, await readUsage(client, app.db, today))
+      const limiter = createLimiter(limitsOf(app.config), app.clock, await readStoredUsage(client, app.db, today))
       const pending = await readPendingDrops(client)
       const drops = createDrops({ pending, quotaReportedOn: await readQuotaReports(client, today) }, limiter)
       const writer = createWriter(client, {

@@ -3,10 +3,10 @@
 import type { ClientBase } from 'pg'
 import type { Db } from '../../../db/database.ts'
 import { sql } from '../../../db/sql.ts'
-import type { DayUsage, StoredUsage } from './limiter.ts'
+import type { DayVolume, StoredUsage } from './limiter.ts'
 
 /** Returns how many bytes versions and organizations have stored on `day`. `db` is the database of the control plane. */
-export async function readUsage(client: ClientBase, db: Db, day: string): Promise<StoredUsage> {
+export async function readStoredUsage(client: ClientBase, db: Db, day: string): Promise<StoredUsage> {
   const versions = await client.query<{ squidId: number; bytes: number }>(
     'select squid_id as "squidId", usage_bytes as bytes from log_streams where usage_day = $1::date',
     [day],
@@ -43,7 +43,7 @@ export async function readOrgs(db: Db, squidIds: number[]): Promise<{ squidId: n
 }
 
 /** Stores the usage of organizations on their current day. */
-export async function updateOrgUsage(client: ClientBase, usage: ReadonlyMap<number, DayUsage>): Promise<void> {
+export async function updateOrgUsage(client: ClientBase, usage: ReadonlyMap<number, DayVolume>): Promise<void> {
   const rows = [...usage]
   await client.query(
     `insert into log_org_usage (org_id, day, bytes) select * from unnest($1::bigint[], $2::date[], $3::bigint[])

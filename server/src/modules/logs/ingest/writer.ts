@@ -24,7 +24,7 @@ import type { Limiter } from './limiter.ts'
 import { storedBytes, writtenBytes } from './line-bytes.ts'
 import { deleteStoredNotices, readNotices, recordStoredNotices, type Notice } from './notices-store.ts'
 import { readOrgs, updateOrgUsage } from './usage-store.ts'
-import { squidOf } from './workload.ts'
+import { squidIdOf } from './workload.ts'
 
 /** Stores lines in the database of logs. */
 export type Writer = {
@@ -91,11 +91,14 @@ export function createWriter(client: ClientBase, options: WriterOptions): Writer
   ): Promise<WriteResult> => {
     const nowMs = clock.now().getTime()
     const raw = [...read, ...lost.map((loss) => lineOfLoss(loss, nowMs))]
-    const bySquid = Map.groupBy(raw, (line) => squidOf(line.workload))
+    const bySquid = Map.groupBy(raw, (line) => squidIdOf(line.workload))
     bySquid.delete(null)
     const loggingIds = [...bySquid.keys()].filter((id) => id !== null)
     const { dropped, dueReports } = drops.record(batchDrops, nowMs)
-    const droppingIds = [...batchDrops.map((drop) => squidOf(drop.workload)), ...dueReports.map((drop) => drop.squidId)]
+    const droppingIds = [
+      ...batchDrops.map((drop) => squidIdOf(drop.workload)),
+      ...dueReports.map((drop) => drop.squidId),
+    ]
     const squidIds = [...new Set([...loggingIds, ...droppingIds])].filter((id) => id !== null)
     await loadStreams(squidIds)
     const redactorOf = await options.redactors(loggingIds)

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg'
 import { dayOf } from '../../../clock.ts'
 import { ensureDayPartition } from '../../../db/day-partitions.ts'
 import { inTransaction } from '../../../db/transaction.ts'
-import { blocksOfBacklog, linesPerBlock, summaryOf } from '../ingest/blocks.ts'
+import { blocksOfBacklog, linesPerBlock, blockSummaryOf } from '../ingest/blocks.ts'
 import { copyLines, insertBlock, readStreams, type NewLine } from '../ingest/ingest-store.ts'
 import { textOf } from '../filter.ts'
 import type { SeqRange } from '../lines-store.ts'
@@ -76,7 +76,7 @@ async function copyRanges(
   await inTransaction(target, async () => {
     await copyLines(target, lines)
     for (const range of ranges) {
-      const summary = summaryOf(lines.filter((line) => isIn(range, line)).map(lineOfBlock))
+      const summary = blockSummaryOf(lines.filter((line) => isIn(range, line)).map(lineOfBlock))
       if (summary) await insertBlock(target, squidId, range, summary)
     }
   })

@@ -38,7 +38,7 @@ export async function selectNewest(db: Db, squidIds: number[], sinceMs: number):
 }
 
 /** Totals since a container was first observed. Null means that the container is not a processor, or never reported its requests. */
-export type ContainerTotals = {
+export type SampledTotals = {
   squidId: number
   container: string
   crashes: number
@@ -48,8 +48,8 @@ export type ContainerTotals = {
 }
 
 /** Returns the totals of all containers of these versions. */
-export async function selectContainerTotals(db: Db, squidIds: number[]): Promise<ContainerTotals[]> {
-  const { rows } = await db.execute<ContainerTotals>(
+export async function selectSampledTotals(db: Db, squidIds: number[]): Promise<SampledTotals[]> {
+  const { rows } = await db.execute<SampledTotals>(
     sql`select squid_id as "squidId", container, sum(crashes)::float8 as crashes, sum(oom_kills)::float8 as "oomKills",
           sum(rpc_requests)::float8 as "rpcRequests", sum(rpc_failures)::float8 as "rpcFailures"
         from container_months where ${isOneOfSquids(squidIds)} group by 1, 2 order by 1, 2`,

@@ -5,7 +5,7 @@ import { listLags } from '../../observing/index.ts'
 import { percentile } from '../ingress/histogram.ts'
 import { selectHistograms } from '../ingress/read-ingress-store.ts'
 import { gapMs } from '../sampling/sample.ts'
-import { selectContainerTotals, selectIngressTotals, selectNewest } from './current-store.ts'
+import { selectSampledTotals, selectIngressTotals, selectNewest } from './current-store.ts'
 import { selectLabels, type LabelledSquid } from './series-store.ts'
 
 const squidLabelNames = ['squid_id', 'squid_name', 'squid_slot', 'squid_tags'] as const
@@ -22,7 +22,7 @@ export async function scrapeText({ db, clock }: Pick<App, 'db' | 'clock'>, orgId
   const [newest, lags, totals, ingress, histograms] = await Promise.all([
     selectNewest(db, ids, sinceMs),
     listLags(db, orgId, { sinceMs, nowMs }),
-    selectContainerTotals(db, ids),
+    selectSampledTotals(db, ids),
     selectIngressTotals(db, ids),
     selectHistograms(db, ids, nowMs - minutes(latencyMinutes)),
   ])

@@ -1,4 +1,4 @@
-import type { Endpoint } from '@shoal/runtime'
+import type { PortEndpoint } from '@shoal/runtime'
 import { requestContainer } from './request-container.ts'
 import { apiPort, hasuraPort, isHasura } from '../../containers.ts'
 
@@ -15,7 +15,7 @@ const apiPortName = `port ${apiPort}, which GRAPHQL_SERVER_PORT names`
 export type ApiProbe = { problem: string | null; responseText: string | null }
 
 /** Sends the simplest GraphQL query. An api is available if it responds with a status below 500, even if not with GraphQL. */
-export async function requestApi(endpoint: Endpoint): Promise<ApiProbe> {
+export async function requestApi(endpoint: PortEndpoint): Promise<ApiProbe> {
   const request = { method: 'POST' as const, path: '/graphql', headers, timeoutMs }
   try {
     const { status, text } = await requestContainer(endpoint, request, body)
@@ -28,7 +28,7 @@ export async function requestApi(endpoint: Endpoint): Promise<ApiProbe> {
 }
 
 /** Requests the health of Hasura. It is healthy if it responds with a status below 400. */
-async function requestHasura(endpoint: Endpoint): Promise<ApiProbe> {
+async function requestHasura(endpoint: PortEndpoint): Promise<ApiProbe> {
   try {
     const { status, text } = await requestContainer(endpoint, { method: 'GET', path: '/healthz', timeoutMs })
     return status < 400
@@ -40,7 +40,9 @@ async function requestHasura(endpoint: Endpoint): Promise<ApiProbe> {
 }
 
 /** Returns the port of a container that serves requests, an api or Hasura, and the request that shows whether it is available. */
-export const serverProbeOf = (name: string): { port: number; request: (endpoint: Endpoint) => Promise<ApiProbe> } =>
+export const serverProbeOf = (
+  name: string,
+): { port: number; request: (endpoint: PortEndpoint) => Promise<ApiProbe> } =>
   isHasura({ name }) ? { port: hasuraPort, request: requestHasura } : { port: apiPort, request: requestApi }
 
 function problemOf(error: unknown, port: string): string {

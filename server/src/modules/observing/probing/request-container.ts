@@ -1,5 +1,5 @@
 import { connect } from 'node:net'
-import type { Endpoint } from '@shoal/runtime'
+import type { PortEndpoint } from '@shoal/runtime'
 import { ResponseReader, type ContainerResponse } from './response-reader.ts'
 
 /** A request to a program. `headers` need neither `host`, `connection` nor `content-length`. */
@@ -15,7 +15,7 @@ export type ContainerRequest = {
  * `node:http`, since each probe needs a new connection. @throws Error unless a complete response arrives in time
  */
 export function requestContainer(
-  endpoint: Endpoint,
+  endpoint: PortEndpoint,
   { method, path, headers, timeoutMs }: ContainerRequest,
   body = '',
 ): Promise<ContainerResponse> {

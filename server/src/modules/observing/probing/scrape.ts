@@ -1,4 +1,4 @@
-import type { Endpoint } from '@shoal/runtime'
+import type { PortEndpoint } from '@shoal/runtime'
 import { requestContainer } from './request-container.ts'
 import { readMetrics, sumMetric } from './prom-text.ts'
 
@@ -52,7 +52,7 @@ function wholeNumber(value: number | null | undefined): number | null {
 }
 
 /** Scrapes a processor's metrics. Returns null if it does not respond: the SDK opens the port only when the data source has responded. */
-export async function scrape(endpoint: Endpoint): Promise<ProcessorMetrics | null> {
+export async function scrape(endpoint: PortEndpoint): Promise<ProcessorMetrics | null> {
   const response = await requestContainer(endpoint, { method: 'GET', path: '/metrics', timeoutMs }).catch(() => null)
   return response?.status === 200 ? parseProcessorMetrics(response.text) : null
 }

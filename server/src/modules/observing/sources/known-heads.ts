@@ -7,7 +7,7 @@ import { inBatches } from '../../../db/batches.ts'
 import { forEachInSlices } from '../../../collections/slices.ts'
 import { openWorkload } from '../../versions/index.ts'
 import { sourceName } from './source-log.ts'
-import { listWorkloadVersions, selectSealedWorkloads, type SealedWorkload } from './workload-store.ts'
+import { listWorkloadVersions, selectRunningWorkloads, type SealedWorkload } from './workload-store.ts'
 
 /** Returns the chain that a processor indexes, with the chain's independent head; `head` is null while no gateway polls the chain. */
 export type HeadLookup = (processor: {
@@ -42,7 +42,7 @@ export function createKnownHeads(app: App): KnownHeads {
     })
     for (const squidId of workloads.keys()) if (!current.has(squidId)) workloads.delete(squidId)
     for (const batch of inBatches(changed))
-      await forEachInSlices(await selectSealedWorkloads(app.db, batch), (row) =>
+      await forEachInSlices(await selectRunningWorkloads(app.db, batch), (row) =>
         workloads.set(row.squidId, { rowVersion: current.get(row.squidId) ?? '', ...readWorkload(app, row) }),
       )
   }

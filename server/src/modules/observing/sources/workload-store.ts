@@ -24,7 +24,7 @@ export type SealedWorkload = {
 }
 
 /** Returns the workloads of those of the versions whose desired state is running. */
-export async function selectSealedWorkloads(db: Db, squidIds: number[]): Promise<SealedWorkload[]> {
+export async function selectRunningWorkloads(db: Db, squidIds: number[]): Promise<SealedWorkload[]> {
   const { id, sealedWorkload, secretNames, manifestCurrent, sourceHosts } = squids
   const rows = await db
     .select({ squidId: id, sealed: sealedWorkload, secretNames, manifestCurrent, sourceHosts })

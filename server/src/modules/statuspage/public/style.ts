@@ -88,7 +88,7 @@ summary{cursor:pointer}
 `
 
 /** The content security policy of the page: nothing but its own style and the icon. */
-export const contentSecurityPolicy = [
+export const statusPagePolicy = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
   "img-src 'self'",
