@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
-import { accountCommands } from '../server/src/cli/account-commands.ts'
-import { addOrg, setOrgBillingStatus, type CliOptions } from '../server/src/cli/commands.ts'
+
+import { accountCommands, addOrgWithAdmin, setOrgBillingStatus, type CliOptions } from '../server/src/cli/commands.ts'
 import { loadConfig } from '../server/src/config/config.ts'
 import { openApp } from '../server/src/startup/open-app.ts'
 import type { OperatorRequest, OperatorResponse } from './operator.ts'
@@ -12,7 +12,7 @@ import type { OperatorRequest, OperatorResponse } from './operator.ts'
 
 const commands = {
   ...accountCommands,
-  'org add': { run: addOrg },
+  'org add': { run: addOrgWithAdmin },
   'org set-status': { run: setOrgBillingStatus },
 }
 
