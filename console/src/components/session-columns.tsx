@@ -10,8 +10,8 @@ export const sessionColumns: Column<Session>[] = [
     id: 'device',
     header: 'Device',
     cell: ({ userAgent, isCurrent }) => (
-      <span className="flex items-center gap-2">
-        <span className="truncate" title={userAgent ?? undefined}>
+      <span className="my-2 flex flex-wrap items-center gap-x-2 gap-y-1 whitespace-normal">
+        <span className="wrap-anywhere" title={userAgent ?? undefined}>
           {deviceOf(userAgent)}
         </span>
         {isCurrent && <Badge tone="accent">This session</Badge>}

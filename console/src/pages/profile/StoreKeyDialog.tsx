@@ -24,7 +24,7 @@ export function StoreKeyDialog({ token, onClose }: Props) {
     >
       <div className="flex flex-col gap-4">
         <Alert tone="warn">This key is shown only once. Store it where others cannot read it.</Alert>
-        <CopyField text={token} what="API token" />
+        <CopyField text={token} what="API token" isWrapped />
         <div>
           <p className="mb-1.5">Sign in on the command line with it:</p>
           <CodeBlock code={command} what="command" isWrapped />

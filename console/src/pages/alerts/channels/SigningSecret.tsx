@@ -26,7 +26,7 @@ export function SigningSecret({ secret, onClose }: Props) {
         <Alert tone="warn">
           This secret is shown only once. Your server needs it to verify that a message is from Shoal.
         </Alert>
-        <CopyField text={secret} what="signing secret" />
+        <CopyField text={secret} what="signing secret" isWrapped />
         <div className="min-w-0">
           <p className="mb-1.5">
             Messages are signed according to{' '}
