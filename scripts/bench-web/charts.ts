@@ -7,7 +7,8 @@ import { click, idle, paintedMs } from './support/painted.ts'
 const charts = 8
 const lines = 4
 const points = 5_000
-const bucketSeconds = 120
+/** The points fill the 24 hours that the page shows by default. */
+const bucketSeconds = 17
 const rounds = 7
 const hoverSteps = 300
 
