@@ -12,6 +12,7 @@ import {
 import { findBrowser } from '../../scripts/browser.ts'
 import type { RunningShoal } from './shoal.ts'
 import { isFull } from './tier.ts'
+import { until } from './until.ts'
 
 const themes = ['light', 'dark'] as const
 /** Widths of a desktop, a small window and a phone, in pixels. */
@@ -107,8 +108,20 @@ export async function newUser(
   return context
 }
 
+/**
+ * Whether all overlays of the page are opaque. Axe ignores an overlay that is still transparent, and would report that the page, which is
+ * inert behind a dialog, has no heading.
+ */
+const areOverlaysOpaque = `(() => {
+  const overlays = [...document.querySelectorAll('[role=dialog], [role=alertdialog], [role=menu], [role=listbox]')]
+  const isTransparent = (element) => element.checkVisibility() && !element.checkVisibility({ opacityProperty: true })
+  const isFading = (animation) => animation instanceof CSSTransition && animation.playState !== 'finished'
+  return !document.querySelector('[data-entering]') && !overlays.some(isTransparent) && !document.getAnimations().some(isFading)
+})()`
+
 /** Checks the current page with the given axe rules, by default all of them. Returns all violations that axe reports, of any impact, one line each. */
 export async function axeFlaws(page: Page, ...rules: string[]): Promise<string[]> {
+  await until(() => page.evaluate<boolean>(areOverlaysOpaque), 'all overlays are opaque')
   const isLoaded = await page.evaluate<boolean>("typeof axe !== 'undefined'")
   if (!isLoaded) await page.evaluate(axe.source)
   const options = { resultTypes: ['violations'], ...(rules.length > 0 && { runOnly: rules }) }
