@@ -14,5 +14,6 @@ export async function egressTargets(targets: NetworkTarget[]): Promise<EgressTar
     const [, namespace] = SERVICE.exec(host) ?? []
     return namespace === undefined ? [] : [{ namespace, port }]
   })
-  return [...(await resolveTargets(targets.filter(({ host }) => !SERVICE.test(host)))), ...services]
+  const others = await resolveTargets(targets.filter(({ host }) => !SERVICE.test(host)))
+  return [...others.map(({ cidr, port }) => ({ cidr, port })), ...services]
 }

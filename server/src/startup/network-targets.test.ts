@@ -15,13 +15,13 @@ const targets = networkTargets(
   config.squidServers.map(({ url }) => url),
 )
 
-test('squids may reach each Postgres server of SHOAL_SQUIDS_DATABASE_URL, and builds none', () => {
+test('squids may reach each Postgres server of SHOAL_SQUIDS_DATABASE_URL, with a limited number of connections, and builds none', () => {
   expect(targets.squid).toEqual(
     expect.arrayContaining([
-      { host: '10.0.0.5', port: 5432 },
-      { host: '10.0.0.6', port: 6432 },
-      { host: '127.0.0.1', port: 5433 },
-      { host: 'large-rw.shoal-postgres.svc', port: 5432 },
+      { host: '10.0.0.5', port: 5432, isLimited: true },
+      { host: '10.0.0.6', port: 6432, isLimited: true },
+      { host: '127.0.0.1', port: 5433, isLimited: true },
+      { host: 'large-rw.shoal-postgres.svc', port: 5432, isLimited: true },
     ]),
   )
   expect(targets.build).toEqual([])
