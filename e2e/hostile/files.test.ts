@@ -88,7 +88,7 @@ function encodings(text: string): string[] {
   return [text, hex, hex.toUpperCase(), ...base64]
 }
 
-test('no file on the disk contains a secret unencrypted, and a squid keeps its secret when the server is killed', async () => {
+test('neither a file on the disk nor the log of the server contains a secret unencrypted, and a squid keeps its secret when the server is killed', async () => {
   const containers = join(shoal.dataDir, 'containers')
   const desired = readdirSync(containers).map((name) => readFileSync(join(containers, name, 'workload.json'), 'utf8'))
   // The file contains the squid's environment in sealed form.
@@ -121,6 +121,9 @@ test('no file on the disk contains a secret unencrypted, and a squid keeps its s
   await shoal.start()
   await squidHasSecret()
   expect(search(encodings(canary), shoal.dataDir)).toBe('')
+  // The log of both servers, which the operator's log collector stores.
+  expect(shoal.output()).toContain('"level"')
+  for (const encoding of encodings(canary)) expect(shoal.output()).not.toContain(encoding)
   const runs = pathsBelow(containers, () => false).filter((path) => /runs\/\d+$/.test(path))
   // The api and the processor are still in their first runs, because the new server has adopted them.
   expect(runs.map((path) => path.split('/').at(-1))).toEqual(['1', '1'])

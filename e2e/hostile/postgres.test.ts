@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { Pool } from 'undici'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { hasNamespaces } from '@shoal/runtime/network-harness'
 import { waitForDeployment } from '../support/deploy.ts'
 import { connectTo, postmasterOf, type Cluster } from '../support/postgres.ts'
 import { startShoal, type Shoal } from '../support/shoal.ts'
@@ -217,6 +218,16 @@ test('a squid that opens all its connections does not reduce those of other squi
   expect((await neighbour.run('select 1 as one')).rows).toEqual([{ one: 1 }])
   expect(await neighbour.hold(10)).toEqual({ held: 10, error: null })
   await Promise.all([neighbour, ...hostile].map((squid) => squid.release()))
+  await expectUnharmed()
+})
+
+test('squids that open many connections without authenticating leave connections for others', async ({ skip }) => {
+  if (!hasNamespaces) skip('needs network namespaces')
+  const knocked = await Promise.all(hostile.map((squid) => squid.knock(600)))
+  // Postgres closes them after ten seconds; the others need not wait for that.
+  expect((await neighbour.run('select 1 as one')).rows).toEqual([{ one: 1 }])
+  for (const { opened } of knocked) expect(opened).toBeLessThan(150)
+  await Promise.all(hostile.map((squid) => squid.release()))
   await expectUnharmed()
 })
 

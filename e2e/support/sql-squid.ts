@@ -11,6 +11,7 @@ import { until } from './until.ts'
 const api = `
 const { Client } = require('pg')
 const http = require('node:http')
+const net = require('node:net')
 const connect = async () => {
   const client = new Client({ connectionString: process.env.DB_URL })
   client.on('error', () => undefined)
@@ -19,6 +20,7 @@ const connect = async () => {
 }
 const failureOf = (error) => error.code ?? error.message
 let heldClients = []
+let heldSockets = []
 let isAttacking = false
 let attackers = []
 // The connection for GET requests.
@@ -72,6 +74,16 @@ const actions = {
       }
     return { held: heldClients.length, error }
   },
+  async knock({ count }) {
+    const { hostname, port } = new URL(process.env.DB_URL)
+    const knock = () => new Promise((done) => {
+      const socket = net.connect({ host: hostname, port: Number(port) })
+      heldSockets.push(socket)
+      socket.on('connect', () => done(true)).on('error', () => done(false))
+    })
+    const results = await Promise.all(Array.from({ length: count }, knock))
+    return { opened: results.filter(Boolean).length }
+  },
   async signIn(options) {
     const client = new Client(options)
     client.on('error', () => undefined)
@@ -85,6 +97,7 @@ const actions = {
     }
   },
   async release() {
+    for (const socket of heldSockets.splice(0)) socket.destroy()
     await Promise.allSettled(heldClients.splice(0).map((client) => client.end()))
     return {}
   },
@@ -133,9 +146,11 @@ export type SqlSquid = Org & {
   run: (sql: string) => Promise<SqlResult>
   /** Opens up to `count` connections, until one is refused; runs `sql` in each, and keeps them open. */
   hold: (count: number, sql?: string) => Promise<{ held: number; error: string | null }>
+  /** Opens up to `count` connections to its Postgres at the same time, which send nothing. Returns how many were accepted. */
+  knock: (count: number) => Promise<{ opened: number }>
   /** Tries to sign in to any Postgres: `signed in`, the code of the error, or its message if it has no code. */
   signIn: (options: SignIn) => Promise<string>
-  /** Closes the connections that `hold` opened. */
+  /** Closes the connections that `hold` and `knock` opened. */
   release: () => Promise<unknown>
   /** Repeats each statement in the background, on this number of connections. */
   attack: (loops: { sql: string; connections: number }[]) => Promise<unknown>
@@ -169,6 +184,7 @@ export async function deploySqlSquid(shoal: Shoal, code: string, config = '{}'):
     url,
     run: (sql) => call('run', { sql }),
     hold: (count, sql) => call('hold', { count, sql }),
+    knock: (count) => call('knock', { count }),
     signIn: async (options) => (await call<{ result: string }>('signIn', options)).result,
     release: () => call('release'),
     attack: (loops) => call('attack', { loops }),

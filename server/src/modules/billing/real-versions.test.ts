@@ -21,6 +21,7 @@ beforeAll(async () => {
     databasesMs: 1000,
     statementsMs: 1000,
     locksMs: 1000,
+    notificationsMs: 1000,
     headsMs: 1000,
     sourcesMs: 1000,
   })

@@ -6,7 +6,7 @@ import { pause } from '../../db/every.ts'
  * The roles of tenants, of any installation. A tenant of another installation that shares the Postgres can lock a role too, by
  * granting it a privilege in a transaction that stays open.
  */
-const tenantRoles = '^sq_[0-9a-f]{8}_[0-9]'
+export const tenantRoles = '^sq_[0-9a-f]{8}_[0-9]'
 
 /** Longer than tenants' programs need to change a role or an object, so that their transactions usually end first. */
 const blockedMs = 250

@@ -15,6 +15,7 @@ const intervals = {
   databasesMs: 20,
   statementsMs: 20,
   locksMs: 20,
+  notificationsMs: 1000,
   headsMs: 20,
   sourcesMs: 20,
 }

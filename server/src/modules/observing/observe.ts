@@ -20,6 +20,7 @@ export type ObservationIntervals = {
   databasesMs: number
   statementsMs: number
   locksMs: number
+  notificationsMs: number
   headsMs: number
   sourcesMs: number
 }
@@ -32,6 +33,7 @@ const defaultIntervals: ObservationIntervals = {
   statementsMs: 5_000,
   // Less than a session needs to fill the lock table of the embedded Postgres.
   locksMs: 250,
+  notificationsMs: 250,
   headsMs: 5_000,
   sourcesMs: 10_000,
 }
@@ -88,6 +90,7 @@ export function startObserving(app: WorkerApp, intervals: ObservationIntervals =
       repeat('statements', intervals.statementsMs, watches.ofStatements(app)),
       repeat('shared catalogs', intervals.statementsMs, watches.ofCatalogs(app)),
       repeat('locks', intervals.locksMs, lockWatch.round),
+      repeat('notifications', intervals.notificationsMs, watches.ofNotifications(app)),
       repeat('heads', intervals.headsMs, heads.refresh),
       repeat('data sources', intervals.sourcesMs, createSourceObserver(app, cache, heads)),
     ])
