@@ -33,7 +33,7 @@ const defaultIntervals: ObservationIntervals = {
   statementsMs: 5_000,
   // Less than a session needs to fill the lock table of the embedded Postgres.
   locksMs: 250,
-  notificationsMs: 250,
+  notificationsMs: 1_000,
   headsMs: 5_000,
   sourcesMs: 10_000,
 }
