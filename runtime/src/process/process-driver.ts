@@ -176,13 +176,12 @@ class ProcessRuntime implements Runtime {
   /** Starts reconciling every container of the workload with its desired state. */
   #reconcile(workload: Workload): void {
     const containers = this.#containersOf(workload.id)
-    const { tenant, version, image } = workload
     const specs = new Map(workload.containers.map((spec) => [spec.name, spec]))
     for (const name of new Set([...containers.keys(), ...specs.keys()])) {
       const spec = specs.get(name)
       const container = containers.get(name) ?? this.#open(workload.id, name)
       containers.set(name, container)
-      void container.setDesired(spec ? { tenant, version, image, spec } : null)
+      void container.setDesired(spec ? { ...workload, spec } : null)
     }
   }
 
