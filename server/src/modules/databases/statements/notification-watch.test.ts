@@ -180,6 +180,7 @@ test('a tenant that sends continuously, and so receives the warnings of Postgres
   await watchUntil(async () => !(await isOpen(listener)))
   isStopped = true
   await senders
+  expect(await noticesOf(hostile)).not.toEqual([])
   const neighbour = await open(other)
   await watchUntil(() => canSend(neighbour))
 })
