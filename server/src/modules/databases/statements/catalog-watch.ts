@@ -1,11 +1,10 @@
 import type { App } from '../../../app.ts'
 import { mebibytes } from '../../../bytes.ts'
 import { onEveryHost, type DatabaseHost } from '../../../db/database-hosts.ts'
-import { setConnectionLimits } from '../connections-store.ts'
 import { installationPrefix, squidIdOfName } from '../database-store.ts'
-import { rolesOn } from '../measuring/writers-store.ts'
 import { addDatabaseNotice } from './add-notice.ts'
 import { catalogBytes, catalogEntries, catalogWriters, deleteEntry, vacuumCatalogs } from './catalogs-store.ts'
+import { refuseConnections } from './refuse-connections.ts'
 
 /** The size of the catalogs above which the watch deletes values; those of thousands of versions use less than a megabyte. */
 const defaultMaxBytes = mebibytes(32)
@@ -37,8 +36,7 @@ async function checkCatalogs(app: App, { cluster }: DatabaseHost, maxBytes: numb
   for (const squidId of new Set([...tooLarge.map(([id]) => id), ...writers])) {
     if (squidId === null) continue
     const role = `${prefix}${squidId}`
-    const roles = await rolesOn(cluster, { role, readRole: `${role}_ro` })
-    await setConnectionLimits(cluster, new Map(roles.map((name) => [name, 0])))
+    await refuseConnections(cluster, [{ role, readRole: `${role}_ro` }])
     for (const entry of entries.get(squidId) ?? []) await deleteEntry(cluster, entry)
     await addDatabaseNotice(app, squidId, message)
   }

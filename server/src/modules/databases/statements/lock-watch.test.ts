@@ -1,27 +1,22 @@
-import { Client } from 'pg'
+import type { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { singleHost } from '../../../db/database-hosts.ts'
 import { startTestApp, type TestApp, type TestOrg } from '../../../testing/index.ts'
-import { parseManifest } from '../../manifest/manifest.ts'
-import { parsePlan } from '../../manifest/plan.ts'
-import { insertSquid } from '../../versions/store.ts'
 import { limitConnections } from '../connections.ts'
-import { ownerConnection, syncDatabase, type SquidConnection } from '../database.ts'
 import { startSecondServer, type SecondServer } from '../testing/second-server.ts'
+import { createTenants, isOpen, type Tenant, type Tenants } from '../testing/tenants.ts'
 import { createLockWatch, excessOf, type LockWatch } from './lock-watch.ts'
-
-type Tenant = SquidConnection & { squidId: number }
 
 let t: TestApp
 let server: SecondServer
 let org: TestOrg
 let watch: LockWatch
-let squidCount = 0
-const clients: Client[] = []
+let tenants: Tenants
 beforeAll(async () => {
   // A separate server, since tests fill its lock table.
   ;[t, server] = await Promise.all([startTestApp(), startSecondServer(120)])
   t.app.databaseHosts = singleHost(server.cluster)
+  tenants = createTenants(t)
 })
 beforeEach(async () => {
   org = await t.make.org()
@@ -29,51 +24,20 @@ beforeEach(async () => {
 })
 afterEach(async () => {
   await watch.close()
-  await Promise.allSettled(clients.splice(0).map((client) => client.end()))
+  await tenants.endSessions()
 })
 afterAll(async () => {
   await server?.close()
   await t?.close()
 })
 
-const plan = parsePlan(parseManifest('deploy: { addons: { postgres: {} }, processor: { cmd: [x] } }'))
-
-async function addTenant({ id: orgId } = org): Promise<Tenant> {
-  const { id } = await insertSquid(t.app.db, { orgId, name: `squid-${++squidCount}`, slot: 'v1' })
-  await syncDatabase(t.app, { squidId: id, plan, isPlayground: false })
-  const connection = await ownerConnection(t.app, id)
-  if (!connection) throw new Error('no database')
-  return { ...connection, squidId: id }
-}
-
-async function open({ url }: Tenant): Promise<Client> {
-  const client = new Client(url)
-  client.on('error', () => {})
-  await client.connect()
-  clients.push(client)
-  return client
-}
-
+let heldCount = 0
 /** Opens a session that holds `count` locks. */
 async function hold(tenant: Tenant, count: number): Promise<Client> {
-  const client = await open(tenant)
-  const first = clients.length * 1_000_000
+  const client = await tenants.open(tenant)
+  const first = ++heldCount * 1_000_000
   await client.query(`select pg_advisory_lock(n) from generate_series(${first + 1}, ${first + count}) n`)
   return client
-}
-
-const isOpen = (client: Client) =>
-  client.query('select 1').then(
-    () => true,
-    () => false,
-  )
-
-const noticesOf = async ({ squidId }: Tenant): Promise<string[]> => {
-  const { rows } = await t.app.database.pool.query<{ message: string }>(
-    'select message from squid_notices where squid_id = $1 order by id',
-    [squidId],
-  )
-  return rows.map(({ message }) => message)
 }
 
 /** A session with this many locks exceeds the limit of an organization: a quarter of 128 locks for each of 120 connections. */
@@ -94,10 +58,10 @@ test('organizations with many small sessions do not make Shoal end the largest s
 })
 
 test('the others can use the Postgres again after a tenant has filled its lock table, and the log of the tenant shows why', async () => {
-  const [tenant, other] = [await addTenant(), await addTenant(await t.make.org())]
-  const neighbour = await open(other)
+  const [tenant, other] = [await tenants.add(org.id), await tenants.add()]
+  const neighbour = await tenants.open(other)
   await watch.round()
-  const hostile = await open(tenant)
+  const hostile = await tenants.open(tenant)
   await expect(hostile.query('select pg_advisory_lock(n) from generate_series(1, 1000000) n')).rejects.toThrow(
     'out of shared memory',
   )
@@ -107,26 +71,26 @@ test('the others can use the Postgres again after a tenant has filled its lock t
   await watch.round()
   expect(await isOpen(hostile)).toBe(false)
   await neighbour.query(statement)
-  expect(await noticesOf(tenant)).toEqual([
+  expect(await tenants.noticesOf(tenant)).toEqual([
     expect.stringMatching(
       /^Shoal ended a database session that held \d+ locks, and refuses new connections for up to 30 s/,
     ),
   ])
-  expect(await noticesOf(other)).toEqual([])
-  await expect(open(tenant)).rejects.toThrow('too many connections for role')
+  expect(await tenants.noticesOf(other)).toEqual([])
+  await expect(tenants.open(tenant)).rejects.toThrow('too many connections for role')
   await limitConnections(t.app)
-  await open(tenant)
+  await tenants.open(tenant)
 })
 
 test('sessions of several versions of an organization may not hold more locks together than one may', async () => {
-  const [one, two] = [await addTenant(), await addTenant()]
-  const other = await addTenant(await t.make.org())
+  const [one, two] = [await tenants.add(org.id), await tenants.add(org.id)]
+  const other = await tenants.add()
   const [small, large] = [await hold(one, tooMany / 2), await hold(two, tooMany / 2 + 10)]
   const ofOther = await hold(other, tooMany / 2)
   await watch.round()
   expect(await Promise.all([small, large, ofOther].map(isOpen))).toEqual([true, false, true])
-  expect(await noticesOf(one)).toEqual([])
-  expect(await noticesOf(two)).toHaveLength(1)
+  expect(await tenants.noticesOf(one)).toEqual([])
+  expect(await tenants.noticesOf(two)).toHaveLength(1)
 })
 
 test('the watch does not prevent the removal of old rows, and sees sessions that are opened later', async () => {
@@ -135,7 +99,7 @@ test('the watch does not prevent the removal of old rows, and sees sessions that
     where state = 'idle in transaction' and application_name = 'shoal'`
   // The connection of an earlier watch may not have ended yet.
   await expect.poll(async () => (await server.cluster.pool.query(transactions)).rows).toEqual([{ xmin: null }])
-  const client = await hold(await addTenant(), tooMany)
+  const client = await hold(await tenants.add(org.id), tooMany)
   await watch.round()
   expect(await isOpen(client)).toBe(false)
 })

@@ -1,11 +1,10 @@
 import type { App } from '../../../app.ts'
 import { onEveryHost, type DatabaseHost } from '../../../db/database-hosts.ts'
 import { isUnavailable } from '../../../db/unavailable.ts'
-import { setConnectionLimits } from '../connections-store.ts'
 import { installationPrefix, needsSuperuser, squidIdOfName } from '../database-store.ts'
-import { rolesOn } from '../measuring/writers-store.ts'
 import { addDatabaseNotice } from './add-notice.ts'
 import { LockReader, type LockHolder } from './locks-store.ts'
+import { refuseConnections } from './refuse-connections.ts'
 import { selectOrgIds } from './sessions-store.ts'
 
 /** The share of the lock table that the versions of one organization may use, and the share that all of them may use. */
@@ -98,8 +97,7 @@ function createHostWatch(app: App, { cluster }: DatabaseHost): LockWatch {
     for (const [squidId, [largest]] of Map.groupBy(ended, (holder) => holder.squidId)) {
       if (!largest) continue
       const role = `${rolePrefix}${squidId}`
-      const roles = await rolesOn(cluster, { role, readRole: `${role}_ro` })
-      await setConnectionLimits(cluster, new Map(roles.map((name) => [name, 0])))
+      await refuseConnections(cluster, [{ role, readRole: `${role}_ro` }])
       const message = `Shoal ended a database session that held ${largest.locks} locks, and refuses new connections for up to 30 s: all versions of an organization together may hold ${Math.floor(capacity * orgShare)} locks, because all databases of the server share its lock table.`
       await addDatabaseNotice(app, squidId, message)
     }

@@ -3,32 +3,27 @@ import { Client } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { singleHost } from '../../../db/database-hosts.ts'
 import { startTestApp, type TestApp } from '../../../testing/index.ts'
-import { parseManifest } from '../../manifest/manifest.ts'
-import { parsePlan } from '../../manifest/plan.ts'
-import { insertSquid } from '../../versions/store.ts'
 import { limitConnections } from '../connections.ts'
-import { ownerConnection, syncDatabase } from '../database.ts'
 import { startSecondServer, type SecondServer } from '../testing/second-server.ts'
+import { createTenants, isOpen, type Tenant, type Tenants } from '../testing/tenants.ts'
 import { createNotificationWatch } from './notification-watch.ts'
-
-type Tenant = { squidId: number; url: string }
 
 let t: TestApp
 let server: SecondServer
-let squidCount = 0
-const clients: Client[] = []
+let tenants: Tenants
 beforeAll(async () => {
   // A separate server with a queue of 2 MB, since tests fill it.
   ;[t, server] = await Promise.all([startTestApp(), startSecondServer(120, { max_notify_queue_pages: '256' })])
   t.app.databaseHosts = singleHost(server.cluster)
+  tenants = createTenants(t)
 })
 let hostile: Tenant
 let other: Tenant
 beforeEach(async () => {
   await trimQueue()
-  ;[hostile, other] = [await addTenant(), await addTenant()]
+  ;[hostile, other] = [await tenants.add(), await tenants.add()]
 })
-afterEach(async () => void (await Promise.allSettled(clients.splice(0).map((client) => client.end()))))
+afterEach(() => tenants.endSessions())
 afterAll(async () => {
   await server?.close()
   await t?.close()
@@ -37,39 +32,14 @@ afterAll(async () => {
 /** Lets Postgres remove the notifications that all sessions have read. A queue that was full stays so until then. */
 const trimQueue = () => server.cluster.pool.query('select pg_notification_queue_usage()')
 
-const plan = parsePlan(parseManifest('deploy: { addons: { postgres: {} }, processor: { cmd: [x] } }'))
-
-/** Adds a version with a database to a new organization. */
-async function addTenant(): Promise<Tenant> {
-  const { id: orgId } = await t.make.org()
-  const { id } = await insertSquid(t.app.db, { orgId, name: `squid-${++squidCount}`, slot: 'v1' })
-  await syncDatabase(t.app, { squidId: id, plan, isPlayground: false })
-  const connection = await ownerConnection(t.app, id)
-  if (!connection) throw new Error('no database')
-  return { squidId: id, url: connection.url }
-}
-
-async function open({ url }: Tenant): Promise<Client> {
-  const client = new Client(url)
-  client.on('error', () => {})
-  await client.connect()
-  clients.push(client)
-  return client
-}
-
 /** Opens a session that listens and keeps a transaction open. */
 async function openListener(tenant: Tenant): Promise<Client> {
-  const client = await open(tenant)
+  const client = await tenants.open(tenant)
   await client.query('listen news')
   await client.query('begin; select 1')
   return client
 }
 
-const isOpen = (client: Client) =>
-  client.query('select 1').then(
-    () => true,
-    () => false,
-  )
 const send = (client: Client) => client.query(`select pg_notify('news', repeat('x', 7000) || gen_random_uuid())`)
 /** Sends notifications until the queue is full. */
 async function fill(client: Client): Promise<void> {
@@ -102,27 +72,19 @@ const canSend = (client: Client) =>
     () => false,
   )
 
-const noticesOf = async ({ squidId }: Tenant): Promise<string[]> => {
-  const { rows } = await t.app.database.pool.query<{ message: string }>(
-    'select message from squid_notices where squid_id = $1 order by id',
-    [squidId],
-  )
-  return rows.map(({ message }) => message)
-}
-
 test('the others can send notifications again after a tenant has kept the queue full, and the log of the tenant shows why', async () => {
   const listener = await openListener(hostile)
-  const [neighbour, transaction] = [await open(other), await open(other)]
+  const [neighbour, transaction] = [await tenants.open(other), await tenants.open(other)]
   await transaction.query('begin; select 1')
-  await fill(await open(hostile))
+  await fill(await tenants.open(hostile))
   expect(await canSend(neighbour)).toBe(false)
   await watchUntil(() => canSend(neighbour))
   expect(await isOpen(listener)).toBe(false)
   expect(await isOpen(transaction)).toBe(true)
-  expect(await noticesOf(hostile)).toEqual([
+  expect(await tenants.noticesOf(hostile)).toEqual([
     expect.stringMatching(/^Shoal ended a database session that had not read its notifications/),
   ])
-  expect(await noticesOf(other)).toEqual([])
+  expect(await tenants.noticesOf(other)).toEqual([])
 })
 
 test('a session that does not read from its connection cannot keep the queue', async () => {
@@ -130,14 +92,15 @@ test('a session that does not read from its connection cannot keep the queue', a
   const { rows } = await server.cluster.pool.query<{ port: number }>('select inet_server_port() as port')
   const url = new URL(hostile.url)
   url.port = String(rows[0]?.port)
-  const listener = await open({ ...hostile, url: url.href })
+  // Not with `tenants`, which could not end the session: its connection is paused.
+  const listener = new Client(url.href)
+  listener.on('error', () => {})
+  await listener.connect()
   await listener.query('listen news')
   const { processID, connection } = listener as unknown as { processID: number; connection: { stream: Socket } }
   connection.stream.pause()
-  // A paused connection cannot be closed in `afterEach`.
-  clients.splice(clients.indexOf(listener), 1)
   onTestFinished(() => void connection.stream.destroy())
-  const [sender, neighbour] = [await open(hostile), await open(other)]
+  const [sender, neighbour] = [await tenants.open(hostile), await tenants.open(other)]
   const waitEvent = 'select wait_event as event from pg_stat_activity where pid = $1'
   await expect
     .poll(
@@ -152,35 +115,35 @@ test('a session that does not read from its connection cannot keep the queue', a
     .toEqual([{ event: 'ClientWrite' }])
   await fill(sender)
   await watchUntil(() => canSend(neighbour))
-  expect(await noticesOf(hostile)).toHaveLength(1)
+  expect(await tenants.noticesOf(hostile)).toHaveLength(1)
 })
 
 test('a tenant that keeps the queue again within a minute gets no connections until its limits are set again', async () => {
   const listeners = [await openListener(hostile), await openListener(hostile), await openListener(hostile)]
-  const neighbour = await open(other)
+  const neighbour = await tenants.open(other)
   await fill(neighbour)
   await watchUntil(() => canSend(neighbour))
   expect(await Promise.all(listeners.map(isOpen))).toEqual([false, false, false])
-  await expect(open(hostile)).rejects.toThrow('too many connections for role')
-  expect((await noticesOf(hostile)).at(-1)).toContain('refuses new connections for up to 30 s')
+  await expect(tenants.open(hostile)).rejects.toThrow('too many connections for role')
+  expect((await tenants.noticesOf(hostile)).at(-1)).toContain('refuses new connections for up to 30 s')
   await limitConnections(t.app)
-  await open(hostile)
+  await tenants.open(hostile)
 })
 
 test('a tenant that sends continuously, and so receives the warnings of Postgres, cannot keep the queue', async () => {
   const listener = await openListener(hostile)
   let isStopped = false
   const sendAlways = async () => {
-    const client = await open(hostile)
+    const client = await tenants.open(hostile)
     while (!isStopped && !(await send(client).then(() => false, isLost)));
   }
   const isLost = (error: unknown) => !(error as Error).message.includes('NOTIFY queue')
-  await fill(await open(hostile))
+  await fill(await tenants.open(hostile))
   const senders = Promise.all(Array.from({ length: 8 }, sendAlways))
   await watchUntil(async () => !(await isOpen(listener)))
   isStopped = true
   await senders
-  expect(await noticesOf(hostile)).not.toEqual([])
-  const neighbour = await open(other)
+  expect(await tenants.noticesOf(hostile)).not.toEqual([])
+  const neighbour = await tenants.open(other)
   await watchUntil(() => canSend(neighbour))
 })

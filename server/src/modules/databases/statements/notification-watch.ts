@@ -2,11 +2,10 @@ import { setTimeout } from 'node:timers/promises'
 import type { App } from '../../../app.ts'
 import { minutes } from '../../../clock.ts'
 import { onEveryHost, type DatabaseHost } from '../../../db/database-hosts.ts'
-import { setConnectionLimits } from '../connections-store.ts'
 import { installationPrefix, needsSuperuser, squidIdOfName } from '../database-store.ts'
-import { rolesOn } from '../measuring/writers-store.ts'
 import { addDatabaseNotice } from './add-notice.ts'
 import { endReader, endSenders, queueUsage, selectDatabasesOfOrg, slowestReader } from './notifications-store.ts'
+import { refuseConnections } from './refuse-connections.ts'
 import { selectOrgIds } from './sessions-store.ts'
 
 /** Postgres names the session that keeps the queue from getting shorter only when this share of the queue is used. */
@@ -47,13 +46,6 @@ function createHostWatch(app: App, { name, cluster }: DatabaseHost): () => Promi
     return hasEnded
   }
 
-  const refuseConnections = async (orgId: number): Promise<void> => {
-    const limits = new Map<string, number>()
-    for (const database of await selectDatabasesOfOrg(app.db, orgId, name))
-      for (const role of await rolesOn(cluster, database)) limits.set(role, 0)
-    await setConnectionLimits(cluster, limits)
-  }
-
   const endSlowest = async (usage: number): Promise<void> => {
     let pid = await slowestReader(cluster)
     // A tenant that sends continuously may have received the warning instead. A sender has its lock for less than a millisecond.
@@ -69,7 +61,7 @@ function createHostWatch(app: App, { name, cluster }: DatabaseHost): () => Promi
     if (squidId === null) return
     const [version] = await selectOrgIds(app.db, [squidId])
     const refuses = version !== undefined && isRepeated(version.orgId)
-    if (refuses) await refuseConnections(version.orgId)
+    if (refuses) await refuseConnections(cluster, await selectDatabasesOfOrg(app.db, version.orgId, name))
     await addDatabaseNotice(app, squidId, refuses ? message + refusal : message)
   }
 
